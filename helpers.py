@@ -1,0 +1,644 @@
+"""The pipeline that every notebook walks: load, split, locate, ask, fold, table, link.
+
+One citation is ``{"id", "claim", "quote" or None, "section"}``. Two gates, in this order:
+
+1. **locate**: is the quote in the source? Plain string work, no model (see ``quotes.py``).
+2. **ask**: one Choice question over the section that was found. Its relation folds into a verdict.
+
+Two rules hold everywhere. Confidence and flags decide who looks, never what the verdict is. And what could
+not be checked is said to be unchecked: a failed call, a malformed answer or a missing key is never a verdict.
+"""
+
+import difflib
+import json
+import math
+import os
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import cache as once
+from functools import cached_property
+from pathlib import Path
+
+from cooksafe import JsonCache, make_playground_link
+from typesafe_sdk import Choice, TypeSafeClient
+from wcwidth import wcswidth, wcwidth
+
+import quotes
+from quotes import Located, normalize
+
+__all__ = [
+    "AUTO_ACCEPT", "QUESTIONS", "RELATION_TO_VERDICT", "TYPESAFE_ENDPOINT", "TYPESAFE_MODEL",
+    "InputError", "Located", "Sections", "Unchecked", "answer_problem", "answers_note", "check_citation",
+    "check_citations", "find_quote", "load_citations", "load_source", "locate", "make_ask", "normalize",
+    "playground_link", "print_located", "print_table", "split_articles", "split_sections", "usage", "verdict",
+]  # fmt: skip
+
+HERE = Path(__file__).parent
+
+TYPESAFE_ENDPOINT = "https://api.typesafe.ai"
+TYPESAFE_MODEL = "jev-1.12"  # pinned: `jev-latest` moves, and a threshold does not move with it
+AUTO_ACCEPT = 0.8
+QUESTIONS = {
+    "relation": Choice(
+        instructions="How does the section relate to the claim?",
+        criteria={
+            "supports": "The section states the claim or directly implies that it is true",
+            "contradicts": "The section states the opposite of the claim or implies it is false",
+            "says_nothing": "The section does not address what the claim asserts, either way",
+        },
+    )
+}
+RELATION_TO_VERDICT = {"supports": "verified", "contradicts": "contradicted", "says_nothing": "unsupported"}
+DOLLARS_PER_MILLION_INPUT_TOKENS = 0.042  # TypeSafe's published price; output tokens are free
+
+
+class InputError(ValueError):
+    """A file that cannot be read as what it should be. The message names the file, the place and the way out."""
+
+
+class Unchecked(Exception):
+    """There is no answer that may be believed. The message says why, and what to do about it."""
+
+
+# --- 1. Load and split ----------------------------------------------------------------------------------------------
+
+
+class Sections(dict):
+    """Label -> text of a document's numbered sections, in the document's order, with what a search needs.
+
+    ``outside`` holds what lies beyond the numbered sections (Abstract, A.1, ...), ``order`` all the labels in the
+    document's order (default: the numbered ones, then the others), and ``chapters`` the sections that make up a
+    larger division (第二章 -> [第十三条, ...]). Read-only, because the search index is built once.
+    """
+
+    def __init__(self, mapping=(), outside=(), order=None, chapters=()):
+        super().__init__(mapping)
+        self.outside = dict(outside)
+        self.order = list(order) if order is not None else [*self, *self.outside]
+        self.chapters = {label: list(members) for label, members in dict(chapters).items()}
+
+    @cached_property
+    def index(self) -> quotes.Index:
+        return quotes.Index({label: self.text(label) for label in self.order}, self.chapters)
+
+    def text(self, label: str) -> str:
+        """The text under a label, numbered or not."""
+        return self[label] if label in self else self.outside[label]
+
+    def __reduce__(self):
+        return Sections, (dict(self), self.outside, self.order, self.chapters)
+
+    def _read_only(self, *args, **kwargs):
+        raise TypeError("Sections are read-only, as their search index is built once: make new ones, Sections({...})")
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _read_only
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a UTF-8 file, with or without byte-order mark. Raises InputError for another encoding."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start:,}: save it as UTF-8 and run again") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+PAGE_BREAK = re.compile(r"^.*\[Page \d+\]\n\f?\n?(?:RFC \d+ .*\n)?", re.MULTILINE)
+
+
+def load_source(path: str | Path = HERE / "rfc7519.txt") -> str:
+    """The text of a document, without the page footers and headers that interrupt an RFC's paragraphs."""
+    return re.sub(r"\n{3,}", "\n\n", PAGE_BREAK.sub("", read_text(path)))
+
+
+NUMBERED_HEADING = re.compile(r"^(\d+(?:\.\d+)*)\.[ \t]+\S", re.MULTILINE)
+OTHER_HEADING = re.compile(r"^(?:(Appendix [A-Z]|[A-Z](?:\.\d+)+)\.[ \t]+\S.*|(?<=\n\n)(\S.*)(?=\n\n))$", re.MULTILINE)
+
+
+def split_sections(source: str) -> Sections:
+    """The numbered sections of an RFC; Abstract, appendices and the like are ``outside``. RFC 7519 has 45."""
+    numbered = [(m.start(), m[1]) for m in NUMBERED_HEADING.finditer(source)]
+    if not numbered:
+        return Sections()
+    first, last = numbered[0][0], numbered[-1][0]
+    # Between the first and the last numbered heading a line at the margin may be anything, a table or a figure.
+    other = [(m.start(), m[1] or m[2]) for m in OTHER_HEADING.finditer(source) if not first <= m.start() <= last]
+    heads = [(0, "Front page"), *sorted(numbered + other)]
+    ends = [start for start, _ in heads[1:]] + [len(source)]
+    texts: dict[str, str] = {}
+    for (start, label), end in zip(heads, ends, strict=True):
+        text = source[start:end].strip()
+        if text:
+            texts[label] = f"{texts[label]}\n\n{text}" if label in texts else text
+    labels = {label for _, label in numbered}
+    return Sections(
+        {label: text for label, text in texts.items() if label in labels},
+        outside={label: text for label, text in texts.items() if label not in labels},
+        order=list(texts),
+    )
+
+
+def split_articles(source: str) -> Sections:
+    return Sections()
+
+
+def read_json(path: str | Path):
+    """What a JSON file holds. Raises InputError with the line and column at fault."""
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"{path}: not JSON at {where}: {error.msg}") from None
+    except (RecursionError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: not JSON that can be read: {error}") from None
+
+
+def load_citations(path: str | Path = HERE / "citations.json") -> list[dict]:
+    """The citations of a JSON file, as they stand there; what is wrong with one of them is said when it is checked.
+
+    Raises InputError for a file that is no JSON list, or in which an id comes twice.
+    """
+    citations = read_json(path)
+    if not isinstance(citations, list):
+        raise InputError(f"{path}: a {type(citations).__name__} where a list of citations should be: [{{...}}, ...]")
+    first: dict[str, int] = {}
+    for number, citation in enumerate(citations, 1):
+        if isinstance(citation, dict) and citation.get("id") is not None:
+            label = str(citation["id"])
+            if label in first:
+                where = f"citations {first[label]} and {number}"
+                raise InputError(f"{path}: {where} have the same id, {printable(label)!r}: give each its own")
+            first[label] = number
+    return citations
+
+
+FIELDS = ("claim", "quote", "section")
+
+
+def citation_problem(citation) -> str | None:
+    """What keeps a citation from being checked, in a sentence; None where nothing does."""
+    if not isinstance(citation, Mapping):
+        return f"the citation is a {type(citation).__name__}, not an object with claim, quote and section"
+    for field in citation:
+        meant = difflib.get_close_matches(str(field).strip().lower(), FIELDS, n=1, cutoff=0.75)
+        if field not in FIELDS and meant and meant[0] not in citation:
+            return f'the field "{printable(str(field))}" is unknown: write "{meant[0]}"'
+    for field in ("claim", "quote"):
+        if field not in citation:
+            return f'the field "{field}" is missing' + (": write null where nothing is quoted" * (field == "quote"))
+    claim, quote, section = (citation.get(field) for field in FIELDS)
+    if not isinstance(claim, str) or not claim.strip():
+        return 'the field "claim" is not a text with something in it'
+    if quote is not None and not isinstance(quote, str):
+        return f'the field "quote" is a {type(quote).__name__}: write the quoted text, or null'
+    if quote is not None and not any(c.isalnum() for c in quote):
+        return 'the field "quote" is blank: write null where nothing is quoted'
+    if section is not None and not section_labels(section):
+        return 'the field "section" is not a label, nor a list of labels'
+    if quote is None and section is None:
+        return 'neither "quote" nor "section" is given: there is nothing to check the claim against'
+    try:
+        "\n".join([claim, quote or "", *section_labels(section)]).encode()
+    except UnicodeEncodeError:
+        return "the text holds half a surrogate pair, which is no character: mend its encoding"
+    return None
+
+
+def citation_ids(citations: Iterable) -> list[str]:
+    """The ids of citations; one that has none goes by its place: #3."""
+    ids = (citation.get("id") if isinstance(citation, Mapping) else None for citation in citations)
+    return [f"#{place}" if name is None else str(name) for place, name in enumerate(ids, 1)]
+
+
+def section_labels(section) -> list[str]:
+    """The labels that a citation's section names: a text, a number (4.1) or a list of them. Empty if it is neither."""
+    labels = section if isinstance(section, list | tuple) else [section]
+    if all(isinstance(label, str | int | float) and not isinstance(label, bool) for label in labels):
+        return [label for label in (str(label).strip() for label in labels) if label]
+    return []
+
+
+# --- 2. Locate ------------------------------------------------------------------------------------------------------
+
+
+def as_sections(sections: Mapping[str, str]) -> Sections:
+    """A plain dict of label -> text as Sections; Sections as they are."""
+    return sections if isinstance(sections, Sections) else Sections(sections)
+
+
+def find_quote(sections: Mapping[str, str], quote: str) -> str | None:
+    """The label of the first section that holds the quote, or None."""
+    return quotes.locate(as_sections(sections).index, quote, None).section
+
+
+def locate(sections: Mapping[str, str], citation: Mapping, near: float | None = None) -> Located:
+    """Where a citation's quote stands, or, where it quotes nothing, the section that it names.
+
+    ``near`` (0 to 1, off by default) is the similarity from which a quote that is not there word for word is shown
+    to a person as ``near``. Raises ValueError for a malformed citation.
+    """
+    problem = citation_problem(citation)
+    if problem:
+        raise ValueError(problem)
+    return quotes.locate(as_sections(sections).index, citation["quote"], section_labels(citation.get("section")), near)
+
+
+# --- 3. Ask ---------------------------------------------------------------------------------------------------------
+
+
+def make_ask(
+    questions: Mapping[str, Choice | Mapping] = QUESTIONS,
+    model: str | None = None,
+    endpoint: str | None = None,
+    api_key: str | None = None,
+    cache: str | Path | None = HERE / "json_cache.json",
+) -> Callable[[str, str], dict]:
+    """The function ``ask(claim, section) -> answer`` for one Choice question, one model, one server and one cache.
+
+    An answer is ``{"choice", "probabilities", "confidence", "input_tokens", "output_tokens", "seconds", "model",
+    "replay"}``: probabilities and confidence from 0 to 1, ``replay`` whether it came from the cache. ``ask`` raises
+    Unchecked where there is no answer that may be believed.
+
+    What is not given is read from the environment when this is called: ``TYPESAFE_MODEL``, ``TYPESAFE_ENDPOINT``,
+    ``TYPESAFE_API_KEY``; the published values are the defaults. An empty key means that nothing leaves the machine:
+    only the cache answers. Raises InputError for a cache file that cannot be read.
+    """
+    ((question_id, question),) = questions.items()
+    payload = question if isinstance(question, Mapping) else question.model_dump(mode="json", exclude_none=True)
+    options = list(payload["criteria"])
+    model = model or os.environ.get("TYPESAFE_MODEL") or TYPESAFE_MODEL
+    endpoint = (endpoint or os.environ.get("TYPESAFE_ENDPOINT") or TYPESAFE_ENDPOINT).rstrip("/")
+    key = (os.environ.get("TYPESAFE_API_KEY", "") if api_key is None else api_key).strip()
+    as_published = (payload, model, endpoint) == (
+        QUESTIONS["relation"].model_dump(mode="json", exclude_none=True),
+        TYPESAFE_MODEL,
+        TYPESAFE_ENDPOINT,
+    )
+    remember = open_cache(cache) if cache else lambda function: function
+    no_key = (
+        f"no key, and {f'no answer of {model} in {Path(cache).name}' if cache else 'no cache'}: "
+        "set TYPESAFE_API_KEY to ask, or put the cache back"
+    )
+
+    @once
+    def client() -> TypeSafeClient:
+        return TypeSafeClient(api_key=key, base_url=endpoint, model=model)
+
+    def ask_server(claim: str, section: str) -> dict:
+        if not key:
+            raise Unchecked(no_key)
+        started = time.perf_counter()
+        try:
+            response = client().system_one(state={"claim": claim, "section": section}, questions=dict(questions))
+        except Exception as error:  # whatever a server or the SDK comes up with is one row, not the end of the run
+            raise Unchecked(f"{endpoint} gave no answer: {without_key(str(error), key)}") from None
+        reply = response.answers.get(question_id)
+        answer = {
+            "choice": getattr(reply, "choice", None),
+            "confidence": getattr(reply, "confidence", None),
+            "input_tokens": response.usage.input_tokens,
+            "output_tokens": response.usage.output_tokens,
+            "probabilities": getattr(reply, "probabilities", {}),
+            "seconds": round(time.perf_counter() - started, 2),
+            "model": without_key(response.model, key),
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        problem = answer_problem(answer, options) or model_problem(model, answer["model"])
+        if problem:
+            raise Unchecked(f"{endpoint} gave an answer that cannot be believed: {problem}")
+        return answer
+
+    def ask(claim: str, section: str) -> dict:
+        live = None
+
+        def asked(*_) -> dict:
+            nonlocal live
+            live = ask_server(claim, section)
+            return live
+
+        # JsonCache makes its key of the function's name and arguments joined by "|". The published answers lie under
+        # ask|claim|section; whatever that key would not tell apart gets one that does.
+        if as_published and "|" not in claim:
+            asked.__name__, names = "ask", (claim, section)
+        else:
+            asked.__name__, names = "ask_as", (json.dumps([endpoint, model, payload, claim, section]),)
+        try:
+            answer = remember(asked)(*names)
+        except OSError as error:
+            if live is None:
+                raise
+            warnings.warn(f"{cache}: the answer is used but not kept: {error.strerror}", stacklevel=2)
+            answer = live
+        problem = answer_problem(answer, options)
+        if problem:
+            raise Unchecked(f"the answer in {cache} cannot be believed: {problem}: delete the file to ask again")
+        return {"model": model, **answer, "replay": live is None}
+
+    return ask
+
+
+class WholeFile(type(Path())):
+    """A path whose text is replaced in one step, so that a kill or a full disk leaves the old file whole."""
+
+    def write_text(self, text: str, *args, **kwargs) -> int:
+        new = Path(f"{self}.{os.getpid()}.tmp")
+        try:
+            written = new.write_text(text, encoding="utf-8", newline="\n")
+            os.replace(new, self)
+        finally:
+            new.unlink(missing_ok=True)
+        return written
+
+
+def open_cache(path: str | Path) -> JsonCache:
+    """cooksafe's JsonCache over a file, written whole. Raises InputError if the file holds no JSON object."""
+    if Path(path).exists() and not isinstance(read_json(path), dict):
+        raise InputError(f"{path}: not a cache of answers: restore it, or delete it to ask again")
+    cache = JsonCache(path)
+    cache.path = WholeFile(path)
+    return cache
+
+
+def answer_problem(answer, options: Sequence[str]) -> str | None:
+    """The first of an answer's own rules that it breaks, in a few words; None where it keeps them all.
+
+    The choice is an option and the most likely one; the probabilities name the options, lie in [0, 1] and sum to 1
+    within the rounding of two places; the confidence lies in [0, 1]. Probabilities that are None were not published.
+    """
+    if not isinstance(answer, Mapping):
+        return "it is no object"
+    choice, probabilities, confidence = (answer.get(key) for key in ("choice", "probabilities", "confidence"))
+    if choice not in options:
+        return f"the choice {printable(str(choice), 40)!r} is not among the options"
+    if not is_share(confidence):
+        return f"the confidence {printable(str(confidence), 40)} is not between 0 and 1"
+    if probabilities is None:
+        return None
+    if not isinstance(probabilities, Mapping) or set(probabilities) != set(options):
+        return "the probabilities do not name the options"
+    if not all(map(is_share, probabilities.values())):
+        return "a probability is not between 0 and 1"
+    total = math.fsum(probabilities.values())
+    if abs(total - 1) > 0.005 * len(options) + 1e-9:
+        return f"the probabilities sum to {total:.2f}"
+    if probabilities[choice] < max(probabilities.values()):
+        return f"the choice {choice!r} is not the most likely option"
+    return None
+
+
+def is_share(value) -> bool:
+    """Whether a value is a number from 0 to 1."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def model_problem(asked: str, answered: str) -> str | None:
+    """What is wrong where a pinned version (jev-1.12) was asked and another answered; an alias pins none."""
+    pinned = re.search(r"-\d+(\.\d+)*$", asked)
+    if not pinned or answered == asked or answered.startswith(f"{asked}."):
+        return None
+    return f"{asked} was asked, {printable(answered, 40)} answered"
+
+
+def without_key(text: str, key: str) -> str:
+    """The text with every stretch of eight characters of the key masked: a server may echo what it was sent."""
+    for start in range(len(key) - 7):
+        text = text.replace(key[start : start + 8], "*" * 8)
+    return text
+
+
+# --- 4. Fold --------------------------------------------------------------------------------------------------------
+
+
+def verdict(
+    status: str | None,
+    answer: Mapping | None,
+    flags: Sequence[str] = (),
+    relation_to_verdict: Mapping[str, str] = RELATION_TO_VERDICT,
+    auto_accept: float | Mapping[str, float] = AUTO_ACCEPT,
+) -> dict:
+    """``{"verdict", "confidence", "auto"}``: the verdict is None where there was nothing to check it by.
+
+    A missing quote is fabricated; any other verdict is the answer's relation, folded. It stands on its own (``auto``)
+    from a confidence of ``auto_accept`` on (0 to 1; a dict gives each verdict its own, and one that it does not name
+    never stands), and never where a flag asks for a person.
+    """
+    if status == "missing" and "no-such-section" not in flags:
+        return {"verdict": "fabricated", "confidence": None, "auto": not flags}
+    if status in (None, "missing") or answer is None:
+        return {"verdict": None, "confidence": None, "auto": False}
+    label, confidence = relation_to_verdict.get(answer["choice"]), answer["confidence"]
+    line = auto_accept.get(label, math.inf) if isinstance(auto_accept, Mapping) else auto_accept
+    return {
+        "verdict": label,
+        "confidence": confidence,
+        "auto": label is not None and line <= confidence <= 1 and not flags,
+    }
+
+
+def check_citation(
+    sections: Mapping[str, str],
+    citation: Mapping,
+    ask: Callable[[str, str], dict],
+    rules: Callable[[str, str], Iterable[str]] | None = None,
+    relation_to_verdict: Mapping[str, str] = RELATION_TO_VERDICT,
+    auto_accept: float | Mapping[str, float] = AUTO_ACCEPT,
+) -> dict:
+    """One citation through both gates: its row.
+
+    The row holds the citation (``id``, ``claim``, ``quote``, and ``cited``, the section that it names), what locating
+    found (``status``, ``match``, ``section``, ``start``, ``end``), the ``flags``, the ``answer``, the ``verdict`` with
+    ``confidence`` and ``auto``, and in ``error`` why it could not be checked. ``rules(claim, text)`` may add flags;
+    the last two arguments are those of ``verdict``.
+    """
+    known = citation if isinstance(citation, Mapping) else {}
+    row = {
+        "id": citation_ids([citation])[0],
+        "claim": known.get("claim"),
+        "quote": known.get("quote"),
+        "cited": known.get("section"),
+        "section": None, "status": None, "match": None, "start": None, "end": None,
+        "flags": [], "answer": None, "verdict": None, "confidence": None, "auto": False, "error": None,
+    }  # fmt: skip
+    problem = citation_problem(citation)
+    if problem:
+        return {**row, "error": problem}
+    located = locate(sections, citation)
+    flags = list(located.flags)
+    row |= {name: getattr(located, name) for name in ("section", "status", "match", "start", "end")}
+    answer = error = None
+    if located.text is None:
+        if "no-such-section" in flags:
+            error = f"the source has no section {printable(str(row['cited']), 40)!r}"
+    else:
+        if rules:
+            flags += rules(citation["claim"], located.text)
+        try:
+            answer = ask(citation["claim"], located.text)
+        except Unchecked as reason:
+            error = printable(str(reason), 400)
+        except Exception as fault:  # an ask of the reader's own: its fault is this row's, not the others'
+            error = printable(f"ask failed: {type(fault).__name__}: {fault}", 400)
+        if answer and defines_confidence_otherwise(answer):
+            flags.append("confidence-definition")
+    folded = verdict(located.status, answer, flags, relation_to_verdict, auto_accept)
+    if answer and folded["verdict"] is None:
+        error = (
+            f"no verdict is given for the relation {printable(answer['choice'], 40)!r}: name one in relation_to_verdict"
+        )
+    return {**row, "flags": flags, "answer": answer, **folded, "error": error}
+
+
+def defines_confidence_otherwise(answer: Mapping) -> bool:
+    """Whether a confidence differs by over 0.02 from TypeSafe's (p_max - 1/K) / (1 - 1/K) for K options.
+
+    The published figures are rounded to two places, so that they may differ by 0.01 from what one recomputes.
+    """
+    probabilities = answer.get("probabilities")
+    if not probabilities or len(probabilities) < 2:
+        return False
+    chance = 1 / len(probabilities)
+    return abs((max(probabilities.values()) - chance) / (1 - chance) - answer["confidence"]) > 0.02
+
+
+def check_citations(
+    sections: Mapping[str, str],
+    citations: Sequence[Mapping],
+    ask: Callable[[str, str], dict],
+    workers: int = 8,
+    **options,
+) -> list[dict]:
+    """The rows of many citations, in their order, ``workers`` at a time; ``options`` are those of check_citation.
+
+    A citation without an id goes by its place: #3.
+    """
+    sections = as_sections(sections)
+    with ThreadPoolExecutor(workers) as pool:
+        rows = list(pool.map(lambda citation: check_citation(sections, citation, ask, **options), citations))
+    return [{**row, "id": name} for name, row in zip(citation_ids(citations), rows, strict=True)]
+
+
+# --- 5. Print -------------------------------------------------------------------------------------------------------
+
+
+def printable(text: str, width: int | None = None) -> str:
+    """The text on one line, with nothing that a terminal acts on, cut to a width in columns (Chinese takes two)."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+    if width is None or wcswidth(shown) <= width:
+        return shown
+    kept, room = "", width - 1
+    for character in shown:
+        room -= max(wcwidth(character), 0)
+        if room < 0:
+            break
+        kept += character
+    return kept + "…"
+
+
+def padded(text: str, width: int) -> str:
+    """The text filled up to a width in terminal columns."""
+    return text + " " * max(width - wcswidth(text), 0)
+
+
+ID_COLUMNS = 40
+
+
+def id_width(ids: Iterable[str]) -> int:
+    """The width of the first column: that of the longest id and two spaces, 18 at the least."""
+    return max([18, *(wcswidth(printable(name, ID_COLUMNS)) + 2 for name in ids)])
+
+
+def print_located(citations: Sequence[Mapping], located: Sequence[Located | None]) -> None:
+    """What the first gate found, a line a citation; None stands for a malformed citation."""
+    ids = citation_ids(citations)
+    width = id_width(ids)
+    for name, citation, found in zip(ids, citations, located, strict=True):
+        line = padded(printable(name, ID_COLUMNS), width)
+        if found is None:
+            print(f"{line}{'-':<14}unchecked: {citation_problem(citation)}")
+        elif found.text is None:
+            what = "no such section" if "no-such-section" in found.flags else "not in the source"
+            print(f"{line}{found.status:<14}{what}")
+        else:
+            flags = f"  ({', '.join(found.flags)})" if found.flags else ""
+            print(f"{line}{found.status:<14}section of {len(found.text):,} chars{flags}")
+
+
+def print_table(results: Sequence[Mapping], expected: Mapping[str, str] | Sequence[str] | None = None) -> None:
+    """The results, a line a citation, in the published columns; under them why rows are unchecked, if any are.
+
+    With ``expected`` (id -> verdict, or one verdict a row) the right answer stands beside each verdict. A column of
+    flags is there only where a row has one.
+    """
+    if expected is not None and not isinstance(expected, Mapping):
+        expected = dict(zip((row["id"] for row in results), expected, strict=True))
+    width = id_width(row["id"] for row in results)
+    flagged = any(row["flags"] for row in results)
+
+    def line(name, status, relation, confidence, label, action, right, flags) -> str:
+        cells = f"{padded(name, width)}{status:<14}{relation:<16}{confidence:>4}  "
+        if expected is None:
+            cells += f"{label:<14}{action:>6}"
+        else:
+            cells += f"{label:<13}{action:<7}{right:<12}"
+        return (f"{cells}  {flags}" if flagged else cells).rstrip()
+
+    print(line("citation", "quote", "relation", "conf", "verdict", "action", "expected", "flags"))
+    for row in results:
+        answer = row["answer"]
+        print(
+            line(
+                printable(row["id"], ID_COLUMNS),
+                row["status"] or "-",
+                answer["choice"] if answer else "-",
+                "-" if row["confidence"] is None else f"{row['confidence']:.2f}",
+                row["verdict"] or "unchecked",
+                "auto" if row["auto"] else "review",
+                "" if expected is None else expected.get(row["id"], "-"),
+                ", ".join(row["flags"]),
+            )
+        )
+    reasons: dict[str, list[str]] = {}
+    for row in results:
+        if row["error"]:
+            reasons.setdefault(row["error"], []).append(printable(row["id"], ID_COLUMNS))
+    for reason, ids in reasons.items():
+        named = ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+        print(f"\nunchecked: {named}: {reason}")
+
+
+def answers_note(results: Sequence[Mapping]) -> str:
+    """Where the answers come from, in a line: how many are replays, how many were asked now, of which model."""
+    answers = [row["answer"] for row in results if row["answer"]]
+    replayed = sum(bool(answer.get("replay")) for answer in answers)
+    models = ", ".join(sorted({printable(str(answer.get("model")), 40) for answer in answers})) or "none"
+    return f"{replayed} answers replayed from the cache, {len(answers) - replayed} asked live; model: {models}"
+
+
+def usage(results: Sequence[Mapping]) -> dict:
+    """What the answers took: requests, input and output tokens, dollars at TypeSafe's price, and a list of seconds."""
+    answers = [row["answer"] for row in results if row["answer"]]
+    tokens = sum(answer.get("input_tokens") or 0 for answer in answers)
+    return {
+        "requests": len(answers),
+        "input_tokens": tokens,
+        "output_tokens": sum(answer.get("output_tokens") or 0 for answer in answers),
+        "dollars": tokens * DOLLARS_PER_MILLION_INPUT_TOKENS / 1e6,
+        "seconds": [answer["seconds"] for answer in answers if answer.get("seconds") is not None],
+    }
+
+
+# --- 6. Link --------------------------------------------------------------------------------------------------------
+
+
+def playground_link(
+    claim: str, section: str, questions: Mapping[str, Choice | Mapping] = QUESTIONS, model: str = TYPESAFE_MODEL
+) -> str:
+    """The address that opens this question in TypeSafe's playground. It contains the claim and the whole section."""
+    return make_playground_link({"claim": claim, "section": section}, questions, models=[model])

@@ -1,0 +1,52 @@
+"""Each notebook re-executed in a real kernel, outside the project's folder: what it prints is what was published."""
+
+import nbformat
+import papermill
+import pytest
+from conftest import PUBLISHED, ROOT
+
+
+def text_outputs(path) -> str:
+    """All that a notebook's cells print, in order."""
+    notebook = nbformat.read(path, as_version=4)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
+
+
+def in_order(lines: list[str], text: str) -> bool:
+    """Whether all the lines stand in the text, in this order."""
+    rest = iter(text.splitlines())
+    return all(line in rest for line in lines)
+
+
+@pytest.fixture(scope="module")
+def rerun(tmp_path_factory):
+    """Executes a notebook of the project into a folder of its own; its text outputs."""
+
+    def run(name: str) -> str:
+        out = tmp_path_factory.mktemp("out") / name
+        papermill.execute_notebook(ROOT / name, out, cwd=ROOT, kernel_name="python3", progress_bar=False)
+        return text_outputs(out)
+
+    return run
+
+
+def test_rfc_notebook_prints_what_was_published(rerun):
+    printed = rerun("citation_check.ipynb")
+    assert in_order((PUBLISHED / "citation_check.txt").read_text().splitlines(), printed)
+    assert (PUBLISHED / "playground_link.txt").read_text().strip() in printed.splitlines()
+    assert printed == text_outputs(ROOT / "citation_check.ipynb")
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*.ipynb")), ids=lambda path: path.name)
+def test_notebooks_are_clean(path):
+    """Run from top to bottom in one go, no error, nothing on stderr, no metadata but the kernel's."""
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    kinds = {(output.output_type, output.get("name")) for cell in code for output in cell.outputs}
+    assert kinds <= {("stream", "stdout"), ("display_data", None), ("execute_result", None)}
+    assert notebook.metadata == {
+        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
