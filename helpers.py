@@ -28,14 +28,8 @@ from typesafe_sdk import Choice, TypeSafeClient
 from wcwidth import wcswidth, wcwidth
 
 import quotes
-from quotes import Located, normalize
-
-__all__ = [
-    "AUTO_ACCEPT", "QUESTIONS", "RELATION_TO_VERDICT", "TYPESAFE_ENDPOINT", "TYPESAFE_MODEL",
-    "InputError", "Located", "Sections", "Unchecked", "answer_problem", "answers_note", "check_citation",
-    "check_citations", "find_quote", "load_citations", "load_source", "locate", "make_ask", "normalize",
-    "playground_link", "print_located", "print_table", "split_articles", "split_sections", "usage", "verdict",
-]  # fmt: skip
+import statutes
+from quotes import Located, normalize  # noqa: F401  normalize is part of this module's face
 
 HERE = Path(__file__).parent
 
@@ -49,6 +43,17 @@ QUESTIONS = {
             "supports": "The section states the claim or directly implies that it is true",
             "contradicts": "The section states the opposite of the claim or implies it is false",
             "says_nothing": "The section does not address what the claim asserts, either way",
+        },
+    )
+}
+# The same question in Chinese, as Xiangxin's article asks it of a compatible model on its own server.
+QUESTIONS_ZH = {
+    "relation": Choice(
+        instructions="`section` 中的法律条文与 `claim` 是什么关系？",
+        criteria={
+            "supports": "条文明确规定了该结论，或直接意味着该结论成立",
+            "contradicts": "条文的规定与该结论相反，或直接意味着该结论不成立",
+            "says_nothing": "条文没有涉及该结论所断言的内容，既不支持也不否定",
         },
     )
 }
@@ -144,7 +149,8 @@ def split_sections(source: str) -> Sections:
 
 
 def split_articles(source: str) -> Sections:
-    return Sections()
+    """The articles of a Chinese statute (see ``statutes.split``). The Personal Information Protection Law has 74."""
+    return Sections(*statutes.split(source))
 
 
 def read_json(path: str | Path):
@@ -259,6 +265,7 @@ def make_ask(
     endpoint: str | None = None,
     api_key: str | None = None,
     cache: str | Path | None = HERE / "json_cache.json",
+    key_variable: str = "TYPESAFE_API_KEY",
 ) -> Callable[[str, str], dict]:
     """The function ``ask(claim, section) -> answer`` for one Choice question, one model, one server and one cache.
 
@@ -266,8 +273,8 @@ def make_ask(
     "replay"}``: probabilities and confidence from 0 to 1, ``replay`` whether it came from the cache. ``ask`` raises
     Unchecked where there is no answer that may be believed.
 
-    What is not given is read from the environment when this is called: ``TYPESAFE_MODEL``, ``TYPESAFE_ENDPOINT``,
-    ``TYPESAFE_API_KEY``; the published values are the defaults. An empty key means that nothing leaves the machine:
+    What is not given is read from the environment when this is called: ``TYPESAFE_MODEL``, ``TYPESAFE_ENDPOINT`` and
+    the key in ``key_variable``; the published values are the defaults. With an empty key nothing leaves the machine, and
     only the cache answers. Raises InputError for a cache file that cannot be read.
     """
     ((question_id, question),) = questions.items()
@@ -275,7 +282,7 @@ def make_ask(
     options = list(payload["criteria"])
     model = model or os.environ.get("TYPESAFE_MODEL") or TYPESAFE_MODEL
     endpoint = (endpoint or os.environ.get("TYPESAFE_ENDPOINT") or TYPESAFE_ENDPOINT).rstrip("/")
-    key = (os.environ.get("TYPESAFE_API_KEY", "") if api_key is None else api_key).strip()
+    key = (os.environ.get(key_variable, "") if api_key is None else api_key).strip()
     as_published = (payload, model, endpoint) == (
         QUESTIONS["relation"].model_dump(mode="json", exclude_none=True),
         TYPESAFE_MODEL,
@@ -284,7 +291,7 @@ def make_ask(
     remember = open_cache(cache) if cache else lambda function: function
     no_key = (
         f"no key, and {f'no answer of {model} in {Path(cache).name}' if cache else 'no cache'}: "
-        "set TYPESAFE_API_KEY to ask, or put the cache back"
+        f"set {key_variable} to ask, or put the cache back"
     )
 
     @once
@@ -355,6 +362,20 @@ class WholeFile(type(Path())):
         finally:
             new.unlink(missing_ok=True)
         return written
+
+
+def xiangxin() -> dict:
+    """The arguments of make_ask for the Chinese notebook, from the variables of Xiangxin's own SDK.
+
+    ``XIANGXIN_API_KEY``, ``XIANGXIN_BASE_URL``, ``XIANGXIN_DEFAULT_MODEL``; a key of TypeSafe's is never sent there.
+    """
+    return {
+        "questions": QUESTIONS_ZH,
+        "model": os.environ.get("XIANGXIN_DEFAULT_MODEL") or "xiangxin-latest",
+        "endpoint": os.environ.get("XIANGXIN_BASE_URL") or "https://api.xiangxinai.cn",
+        "key_variable": "XIANGXIN_API_KEY",
+        "cache": HERE / "data" / "json_cache.json",
+    }
 
 
 def open_cache(path: str | Path) -> JsonCache:

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PUBLISHED = ROOT / "tests" / "data" / "published"
 
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 
 @pytest.fixture(autouse=True)

@@ -38,6 +38,14 @@ def test_rfc_notebook_prints_what_was_published(rerun):
     assert printed == text_outputs(ROOT / "citation_check.ipynb")
 
 
+def test_pipl_notebook_prints_what_was_published(rerun):
+    printed = rerun("pipl_citation_check.ipynb")
+    assert (PUBLISHED / "pipl_table.txt").read_text() in printed
+    assert "9,392 字，74 条，40 条引用" in printed
+    assert "35 answers replayed from the cache, 0 asked live; model: xiangxin-1.0.0" in printed
+    assert printed == text_outputs(ROOT / "pipl_citation_check.ipynb")
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*.ipynb")), ids=lambda path: path.name)
 def test_notebooks_are_clean(path):
     """Run from top to bottom in one go, no error, nothing on stderr, no metadata but the kernel's."""
