@@ -10,25 +10,24 @@ not be checked is said to be unchecked: a failed call, a malformed answer or a m
 """
 
 import difflib
-import json
 import math
 import os
 import re
-import time
-import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from functools import cache as once
 from functools import cached_property
 from pathlib import Path
 
-from cooksafe import JsonCache, make_playground_link
-from typesafe_sdk import Choice, TypeSafeClient
-from wcwidth import wcswidth, wcwidth
+from cooksafe import make_playground_link
+from tqdm.auto import tqdm
+from typesafe_sdk import Choice
+from wcwidth import wcswidth
 
+import batch
 import quotes
 import statutes
+from answers import Ask, Unchecked
+from plain import InputError, padded, printable, read_json, read_text
 from quotes import Located, normalize  # noqa: F401  normalize is part of this module's face
 
 HERE = Path(__file__).parent
@@ -59,14 +58,6 @@ QUESTIONS_ZH = {
 }
 RELATION_TO_VERDICT = {"supports": "verified", "contradicts": "contradicted", "says_nothing": "unsupported"}
 DOLLARS_PER_MILLION_INPUT_TOKENS = 0.042  # TypeSafe's published price; output tokens are free
-
-
-class InputError(ValueError):
-    """A file that cannot be read as what it should be. The message names the file, the place and the way out."""
-
-
-class Unchecked(Exception):
-    """There is no answer that may be believed. The message says why, and what to do about it."""
 
 
 # --- 1. Load and split ----------------------------------------------------------------------------------------------
@@ -101,16 +92,6 @@ class Sections(dict):
         raise TypeError("Sections are read-only, as their search index is built once: make new ones, Sections({...})")
 
     __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _read_only
-
-
-def read_text(path: str | Path) -> str:
-    """The text of a UTF-8 file, with or without byte-order mark. Raises InputError for another encoding."""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start:,}: save it as UTF-8 and run again") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 PAGE_BREAK = re.compile(r"^.*\[Page \d+\]\n\f?\n?(?:RFC \d+ .*\n)?", re.MULTILINE)
@@ -151,19 +132,6 @@ def split_sections(source: str) -> Sections:
 def split_articles(source: str) -> Sections:
     """The articles of a Chinese statute (see ``statutes.split``). The Personal Information Protection Law has 74."""
     return Sections(*statutes.split(source))
-
-
-def read_json(path: str | Path):
-    """What a JSON file holds. Raises InputError with the line and column at fault."""
-    try:
-        return json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"{path}: not JSON at {where}: {error.msg}") from None
-    except (RecursionError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}: not JSON that can be read: {error}") from None
 
 
 def load_citations(path: str | Path = HERE / "citations.json") -> list[dict]:
@@ -266,7 +234,7 @@ def make_ask(
     api_key: str | None = None,
     cache: str | Path | None = HERE / "json_cache.json",
     key_variable: str = "TYPESAFE_API_KEY",
-) -> Callable[[str, str], dict]:
+) -> Ask:
     """The function ``ask(claim, section) -> answer`` for one Choice question, one model, one server and one cache.
 
     An answer is ``{"choice", "probabilities", "confidence", "input_tokens", "output_tokens", "seconds", "model",
@@ -274,94 +242,14 @@ def make_ask(
     Unchecked where there is no answer that may be believed.
 
     What is not given is read from the environment when this is called: ``TYPESAFE_MODEL``, ``TYPESAFE_ENDPOINT`` and
-    the key in ``key_variable``; the published values are the defaults. With an empty key nothing leaves the machine, and
+    the key in ``key_variable``; the published values are the defaults. With an empty key nothing leaves the machine:
     only the cache answers. Raises InputError for a cache file that cannot be read.
     """
-    ((question_id, question),) = questions.items()
-    payload = question if isinstance(question, Mapping) else question.model_dump(mode="json", exclude_none=True)
-    options = list(payload["criteria"])
     model = model or os.environ.get("TYPESAFE_MODEL") or TYPESAFE_MODEL
     endpoint = (endpoint or os.environ.get("TYPESAFE_ENDPOINT") or TYPESAFE_ENDPOINT).rstrip("/")
     key = (os.environ.get(key_variable, "") if api_key is None else api_key).strip()
-    as_published = (payload, model, endpoint) == (
-        QUESTIONS["relation"].model_dump(mode="json", exclude_none=True),
-        TYPESAFE_MODEL,
-        TYPESAFE_ENDPOINT,
-    )
-    remember = open_cache(cache) if cache else lambda function: function
-    no_key = (
-        f"no key, and {f'no answer of {model} in {Path(cache).name}' if cache else 'no cache'}: "
-        f"set {key_variable} to ask, or put the cache back"
-    )
-
-    @once
-    def client() -> TypeSafeClient:
-        return TypeSafeClient(api_key=key, base_url=endpoint, model=model)
-
-    def ask_server(claim: str, section: str) -> dict:
-        if not key:
-            raise Unchecked(no_key)
-        started = time.perf_counter()
-        try:
-            response = client().system_one(state={"claim": claim, "section": section}, questions=dict(questions))
-        except Exception as error:  # whatever a server or the SDK comes up with is one row, not the end of the run
-            raise Unchecked(f"{endpoint} gave no answer: {without_key(str(error), key)}") from None
-        reply = response.answers.get(question_id)
-        answer = {
-            "choice": getattr(reply, "choice", None),
-            "confidence": getattr(reply, "confidence", None),
-            "input_tokens": response.usage.input_tokens,
-            "output_tokens": response.usage.output_tokens,
-            "probabilities": getattr(reply, "probabilities", {}),
-            "seconds": round(time.perf_counter() - started, 2),
-            "model": without_key(response.model, key),
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-        problem = answer_problem(answer, options) or model_problem(model, answer["model"])
-        if problem:
-            raise Unchecked(f"{endpoint} gave an answer that cannot be believed: {problem}")
-        return answer
-
-    def ask(claim: str, section: str) -> dict:
-        live = None
-
-        def asked(*_) -> dict:
-            nonlocal live
-            live = ask_server(claim, section)
-            return live
-
-        # JsonCache makes its key of the function's name and arguments joined by "|". The published answers lie under
-        # ask|claim|section; whatever that key would not tell apart gets one that does.
-        if as_published and "|" not in claim:
-            asked.__name__, names = "ask", (claim, section)
-        else:
-            asked.__name__, names = "ask_as", (json.dumps([endpoint, model, payload, claim, section]),)
-        try:
-            answer = remember(asked)(*names)
-        except OSError as error:
-            if live is None:
-                raise
-            warnings.warn(f"{cache}: the answer is used but not kept: {error.strerror}", stacklevel=2)
-            answer = live
-        problem = answer_problem(answer, options)
-        if problem:
-            raise Unchecked(f"the answer in {cache} cannot be believed: {problem}: delete the file to ask again")
-        return {"model": model, **answer, "replay": live is None}
-
-    return ask
-
-
-class WholeFile(type(Path())):
-    """A path whose text is replaced in one step, so that a kill or a full disk leaves the old file whole."""
-
-    def write_text(self, text: str, *args, **kwargs) -> int:
-        new = Path(f"{self}.{os.getpid()}.tmp")
-        try:
-            written = new.write_text(text, encoding="utf-8", newline="\n")
-            os.replace(new, self)
-        finally:
-            new.unlink(missing_ok=True)
-        return written
+    published = questions == QUESTIONS and (model, endpoint) == (TYPESAFE_MODEL, TYPESAFE_ENDPOINT)
+    return Ask(questions, model, endpoint, key, cache, published, key_variable)
 
 
 def xiangxin() -> dict:
@@ -376,62 +264,6 @@ def xiangxin() -> dict:
         "key_variable": "XIANGXIN_API_KEY",
         "cache": HERE / "data" / "json_cache.json",
     }
-
-
-def open_cache(path: str | Path) -> JsonCache:
-    """cooksafe's JsonCache over a file, written whole. Raises InputError if the file holds no JSON object."""
-    if Path(path).exists() and not isinstance(read_json(path), dict):
-        raise InputError(f"{path}: not a cache of answers: restore it, or delete it to ask again")
-    cache = JsonCache(path)
-    cache.path = WholeFile(path)
-    return cache
-
-
-def answer_problem(answer, options: Sequence[str]) -> str | None:
-    """The first of an answer's own rules that it breaks, in a few words; None where it keeps them all.
-
-    The choice is an option and the most likely one; the probabilities name the options, lie in [0, 1] and sum to 1
-    within the rounding of two places; the confidence lies in [0, 1]. Probabilities that are None were not published.
-    """
-    if not isinstance(answer, Mapping):
-        return "it is no object"
-    choice, probabilities, confidence = (answer.get(key) for key in ("choice", "probabilities", "confidence"))
-    if choice not in options:
-        return f"the choice {printable(str(choice), 40)!r} is not among the options"
-    if not is_share(confidence):
-        return f"the confidence {printable(str(confidence), 40)} is not between 0 and 1"
-    if probabilities is None:
-        return None
-    if not isinstance(probabilities, Mapping) or set(probabilities) != set(options):
-        return "the probabilities do not name the options"
-    if not all(map(is_share, probabilities.values())):
-        return "a probability is not between 0 and 1"
-    total = math.fsum(probabilities.values())
-    if abs(total - 1) > 0.005 * len(options) + 1e-9:
-        return f"the probabilities sum to {total:.2f}"
-    if probabilities[choice] < max(probabilities.values()):
-        return f"the choice {choice!r} is not the most likely option"
-    return None
-
-
-def is_share(value) -> bool:
-    """Whether a value is a number from 0 to 1."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-def model_problem(asked: str, answered: str) -> str | None:
-    """What is wrong where a pinned version (jev-1.12) was asked and another answered; an alias pins none."""
-    pinned = re.search(r"-\d+(\.\d+)*$", asked)
-    if not pinned or answered == asked or answered.startswith(f"{asked}."):
-        return None
-    return f"{asked} was asked, {printable(answered, 40)} answered"
-
-
-def without_key(text: str, key: str) -> str:
-    """The text with every stretch of eight characters of the key masked: a server may echo what it was sent."""
-    for start in range(len(key) - 7):
-        text = text.replace(key[start : start + 8], "*" * 8)
-    return text
 
 
 # --- 4. Fold --------------------------------------------------------------------------------------------------------
@@ -468,6 +300,7 @@ def check_citation(
     citation: Mapping,
     ask: Callable[[str, str], dict],
     rules: Callable[[str, str], Iterable[str]] | None = None,
+    near: float | None = None,
     relation_to_verdict: Mapping[str, str] = RELATION_TO_VERDICT,
     auto_accept: float | Mapping[str, float] = AUTO_ACCEPT,
 ) -> dict:
@@ -476,43 +309,61 @@ def check_citation(
     The row holds the citation (``id``, ``claim``, ``quote``, and ``cited``, the section that it names), what locating
     found (``status``, ``match``, ``section``, ``start``, ``end``), the ``flags``, the ``answer``, the ``verdict`` with
     ``confidence`` and ``auto``, and in ``error`` why it could not be checked. ``rules(claim, text)`` may add flags;
-    the last two arguments are those of ``verdict``.
+    ``near`` is that of ``locate``; the last two arguments are those of ``verdict``.
     """
+    row, text = first_gate(as_sections(sections), citation, rules, near)
+    answer = None
+    if text is not None:
+        try:
+            answer = ask(citation["claim"], text)
+        except Unchecked as reason:
+            answer = reason
+        except Exception as fault:  # an ask of the reader's own: its fault is this row's, not the others'
+            answer = Unchecked(f"ask failed: {type(fault).__name__}: {fault}")
+    return second_gate(row, answer, relation_to_verdict, auto_accept)
+
+
+def first_gate(
+    sections: Sections,
+    citation: Mapping,
+    rules: Callable[[str, str], Iterable[str]] | None,
+    near: float | None,
+) -> tuple[dict, str | None]:
+    """The row of a citation as far as it needs no model, and the text to ask about, if there is any."""
     known = citation if isinstance(citation, Mapping) else {}
     row = {
         "id": citation_ids([citation])[0],
-        "claim": known.get("claim"),
-        "quote": known.get("quote"),
-        "cited": known.get("section"),
-        "section": None, "status": None, "match": None, "start": None, "end": None,
-        "flags": [], "answer": None, "verdict": None, "confidence": None, "auto": False, "error": None,
+        "claim": known.get("claim"), "quote": known.get("quote"), "cited": known.get("section"),
+        "section": None, "status": None, "match": None, "start": None, "end": None, "flags": [],
+        "answer": None, "verdict": None, "confidence": None, "auto": False, "error": citation_problem(citation),
     }  # fmt: skip
-    problem = citation_problem(citation)
-    if problem:
-        return {**row, "error": problem}
-    located = locate(sections, citation)
-    flags = list(located.flags)
+    if row["error"]:
+        return row, None
+    located = locate(sections, citation, near)
     row |= {name: getattr(located, name) for name in ("section", "status", "match", "start", "end")}
-    answer = error = None
-    if located.text is None:
-        if "no-such-section" in flags:
-            error = f"the source has no section {printable(str(row['cited']), 40)!r}"
-    else:
-        if rules:
-            flags += rules(citation["claim"], located.text)
-        try:
-            answer = ask(citation["claim"], located.text)
-        except Unchecked as reason:
-            error = printable(str(reason), 400)
-        except Exception as fault:  # an ask of the reader's own: its fault is this row's, not the others'
-            error = printable(f"ask failed: {type(fault).__name__}: {fault}", 400)
-        if answer and defines_confidence_otherwise(answer):
-            flags.append("confidence-definition")
-    folded = verdict(located.status, answer, flags, relation_to_verdict, auto_accept)
+    row["flags"] = list(located.flags)
+    if located.text is not None and rules:
+        row["flags"] += rules(citation["claim"], located.text)
+    if "no-such-section" in row["flags"] and located.text is None:
+        row["error"] = f"the source has no section {printable(str(row['cited']), 40)!r}"
+    return row, located.text
+
+
+def second_gate(
+    row: Mapping,
+    answer: Mapping | Unchecked | None,
+    relation_to_verdict: Mapping[str, str],
+    auto_accept: float | Mapping[str, float],
+) -> dict:
+    """The row with the answer to its question folded in, or with the reason why there is none."""
+    if isinstance(answer, Unchecked):
+        return {**row, "error": printable(str(answer), 400)}
+    flags, error = row["flags"], row["error"]
+    if answer and defines_confidence_otherwise(answer):
+        flags = [*flags, "confidence-definition"]
+    folded = verdict(row["status"], answer, flags, relation_to_verdict, auto_accept)
     if answer and folded["verdict"] is None:
-        error = (
-            f"no verdict is given for the relation {printable(answer['choice'], 40)!r}: name one in relation_to_verdict"
-        )
+        error = f"no verdict for the relation {printable(answer['choice'], 40)!r}: name one in relation_to_verdict"
     return {**row, "flags": flags, "answer": answer, **folded, "error": error}
 
 
@@ -533,38 +384,66 @@ def check_citations(
     citations: Sequence[Mapping],
     ask: Callable[[str, str], dict],
     workers: int = 8,
-    **options,
+    rules: Callable[[str, str], Iterable[str]] | None = None,
+    near: float | None = None,
+    relation_to_verdict: Mapping[str, str] = RELATION_TO_VERDICT,
+    auto_accept: float | Mapping[str, float] = AUTO_ACCEPT,
+    progress: bool = False,
+    **limits,
 ) -> list[dict]:
-    """The rows of many citations, in their order, ``workers`` at a time; ``options`` are those of check_citation.
+    """The rows of many citations, in their order: all through the first gate, then each distinct question asked once.
 
-    A citation without an id goes by its place: #3.
+    ``workers`` requests are under way at a time. ``progress`` shows a bar. ``limits`` are those of ``batch.ask_all``:
+    ``requests_per_minute``, ``tokens_per_minute``, ``max_requests``, ``claims_per_request``, ``executor``. The other
+    arguments are those of ``check_citation``. A citation without an id goes by its place: #3.
     """
     sections = as_sections(sections)
-    with ThreadPoolExecutor(workers) as pool:
-        rows = list(pool.map(lambda citation: check_citation(sections, citation, ask, **options), citations))
-    return [{**row, "id": name} for name, row in zip(citation_ids(citations), rows, strict=True)]
+    rows: list[dict] = []
+    asking: dict[tuple[str, str], list[int]] = {}  # (claim, text) -> the places of the rows that it answers
+    for name, citation in zip(citation_ids(citations), citations, strict=True):
+        row, text = first_gate(sections, citation, rules, near)
+        if text is None:
+            row = second_gate(row, None, relation_to_verdict, auto_accept)
+        else:
+            asking.setdefault((citation["claim"], text), []).append(len(rows))
+        rows.append({**row, "id": name})
+    settled = Counter(row["verdict"] or "unchecked" for row in rows if row["status"] in (None, "missing"))
+    with tqdm(total=len(rows), initial=settled.total(), disable=not progress, unit="citation") as bar:
+        for question, answer in batch.ask_all(ask, asking, workers=workers, **limits):
+            for place in asking[question]:
+                rows[place] = second_gate(rows[place], answer, relation_to_verdict, auto_accept)
+                settled[rows[place]["verdict"] or "unchecked"] += 1
+            bar.update(len(asking[question]))
+            bar.set_postfix(settled, refresh=False)
+    return rows
+
+
+def plan(
+    sections: Mapping[str, str], citations: Sequence[Mapping], ask: Ask, claims_per_request: int = 1
+) -> dict[str, float]:
+    """What check_citations would send, before any of it is: nothing is asked here.
+
+    ``{"citations", "fabricated", "questions", "answered", "requests", "input_tokens", "dollars"}``: distinct questions,
+    those among them that the cache answers, and for the others the requests, with estimated tokens and their price.
+    """
+    sections = as_sections(sections)
+    gated = [first_gate(sections, citation, None, None) for citation in citations]
+    questions = dict.fromkeys((row["claim"], text) for row, text in gated if text is not None)
+    to_ask = [question for question in questions if not ask.knows(*question, together=claims_per_request > 1)]
+    requests = batch.requests_for(to_ask, claims_per_request)
+    tokens = sum(request.tokens for request in requests)
+    return {
+        "citations": len(citations),
+        "fabricated": sum(row["status"] == "missing" and not row["error"] for row, _ in gated),
+        "questions": len(questions),
+        "answered": len(questions) - len(to_ask),
+        "requests": len(requests),
+        "input_tokens": round(tokens),
+        "dollars": tokens * DOLLARS_PER_MILLION_INPUT_TOKENS / 1e6,
+    }
 
 
 # --- 5. Print -------------------------------------------------------------------------------------------------------
-
-
-def printable(text: str, width: int | None = None) -> str:
-    """The text on one line, with nothing that a terminal acts on, cut to a width in columns (Chinese takes two)."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
-    if width is None or wcswidth(shown) <= width:
-        return shown
-    kept, room = "", width - 1
-    for character in shown:
-        room -= max(wcwidth(character), 0)
-        if room < 0:
-            break
-        kept += character
-    return kept + "…"
-
-
-def padded(text: str, width: int) -> str:
-    """The text filled up to a width in terminal columns."""
-    return text + " " * max(width - wcswidth(text), 0)
 
 
 ID_COLUMNS = 40

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 from conftest import PUBLISHED, ROOT
+from wcwidth import wcswidth
 
+import answers
 import helpers
 
 SECTIONS = helpers.split_sections(helpers.load_source())
@@ -215,12 +217,12 @@ def test_hostile_text_keeps_the_columns(capsys):
     lines = table(capsys, rows)
     assert len(lines) == 4
     assert "\x1b" not in "".join(lines) and "\u202e" not in "".join(lines)
-    assert {helpers.wcswidth(line[: line.index("missing")]) for line in lines[1:]} == {42}
+    assert {wcswidth(line[: line.index("missing")]) for line in lines[1:]} == {42}
 
 
 def test_a_server_that_echoes_the_key_does_not_get_it_printed():
     key = "sk-0123456789abcdef"
-    masked = helpers.without_key(f"Bearer {key} and {key[3:14]}", key)
+    masked = answers.without_key(f"Bearer {key} and {key[3:14]}", key)
     assert not any(key[i : i + 8] in masked for i in range(len(key) - 7))
 
 

@@ -93,8 +93,9 @@ def test_without_a_key_nothing_is_sent(serve, tmp_path):
 
 
 def test_an_answer_that_cannot_be_kept_is_used_all_the_same(serve, tmp_path):
-    with pytest.warns(UserWarning, match="no-such-folder"):
-        results = check(serve(), tmp_path / "no-such-folder" / "answers.json")
+    (tmp_path / "file").write_text("where a folder should be")
+    with pytest.warns(UserWarning, match="answers.json: the answer is used but not kept"):
+        results = check(serve(), tmp_path / "file" / "answers.json")
     assert all(row["verdict"] for row in results)
 
 

@@ -1,0 +1,50 @@
+"""Plain text in and out: files read with errors that name the place, and text that is safe to print."""
+
+import json
+from pathlib import Path
+
+from wcwidth import wcswidth, wcwidth
+
+
+class InputError(ValueError):
+    """A file that cannot be read as what it should be. The message names the file, the place and the way out."""
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a UTF-8 file, with or without byte-order mark. Raises InputError for another encoding."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start:,}: save it as UTF-8 and run again") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_json(path: str | Path):
+    """What a JSON file holds. Raises InputError with the line and column at fault."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except (RecursionError, ValueError) as error:  # brackets nested by the thousand, a number of 5,000 digits
+        raise InputError(f"{path}: not JSON that can be read: {error}") from None
+
+
+def printable(text: str, width: int | None = None) -> str:
+    """The text on one line, with nothing that a terminal acts on, cut to a width in columns (Chinese takes two)."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+    if width is None or wcswidth(shown) <= width:
+        return shown
+    kept, room = "", width - 1
+    for character in shown:
+        room -= max(wcwidth(character), 0)
+        if room < 0:
+            break
+        kept += character
+    return kept + "…"
+
+
+def padded(text: str, width: int) -> str:
+    """The text filled up to a width in terminal columns."""
+    return text + " " * max(width - wcswidth(text), 0)
