@@ -65,6 +65,7 @@ class Ask:
         self.cache = cache
         self.store = open_store(cache) if cache else None
         self.client: TypeSafeClient | None = None
+        self.lock = threading.Lock()
         self.no_key = (
             f"no key, and {f'no answer of {model} in {Path(cache).name}' if cache else 'no cache'}: "
             f"set {key_variable} to ask, or put the cache back"
@@ -78,7 +79,17 @@ class Ask:
         return answer
 
     def __getstate__(self):
-        return self.__dict__ | {"store": None, "client": None}
+        return self.__dict__ | {"store": None, "client": None, "lock": None}
+
+    def __setstate__(self, state):
+        self.__dict__ |= state | {"lock": threading.Lock()}
+
+    def connected(self) -> TypeSafeClient:
+        """The client of all threads, made at the first request. Raises what the SDK thinks of key and address."""
+        with self.lock:
+            if self.client is None:
+                self.client = TypeSafeClient(api_key=self.key, base_url=self.endpoint, model=self.model)
+            return self.client
 
     def names(self, claim: str, section: str, together: bool = False) -> tuple[str, ...]:
         """What an answer is kept under: a word and what must be equal for the answer to serve again.
@@ -144,9 +155,8 @@ class Ask:
         state, questions = self.questions(claims, together)
         started = time.perf_counter()
         try:
-            if self.client is None:
-                self.client = TypeSafeClient(api_key=self.key, base_url=self.endpoint, model=self.model)
-            response = self.client.system_one(state={**state, "section": section}, questions=questions, retry=retry)
+            state = {**state, "section": section}
+            response = self.connected().system_one(state=state, questions=questions, retry=retry)
         except Exception as error:  # whatever a server or the SDK comes up with is an unchecked row, not the run's end
             raise self.failure(error) from None
         seconds = round(time.perf_counter() - started, 2)

@@ -1,6 +1,7 @@
 """Many questions: what they will cost, and asking them within a server's limits, each paid for once."""
 
 import heapq
+import math
 import queue
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ REQUESTS_PER_MINUTE = 1_200  # TypeSafe's documented limits, September 2026; the
 TOKENS_PER_MINUTE = 60 * 250_000
 TOKENS_PER_REQUEST = 64_000
 TOKENS_PER_QUESTION = 32_000  # the state and the longest question
+BELOW_LIMIT = 0.97  # requests do not arrive as evenly as they are sent
 RETRIES = 4  # after 0.5, 1, 2 and 4 s, or after as long as the server says
 NO_RETRIES = RetryPolicy(max_retries=0)  # a retry of the SDK's would pass by the limits
 FAILURES_IN_A_ROW = 20  # so many requests given up with none answered between them: the server is gone
@@ -32,7 +34,7 @@ Question = tuple[str, str]  # claim, section
 
 def estimated_tokens(text: str) -> float:
     """About how many input tokens a text takes."""
-    chinese = sum(character > "\u2e7f" for character in text)
+    chinese = len(text) - len(text.encode("ascii", "ignore"))
     return TOKENS_PER_CHINESE_CHARACTER * chinese + TOKENS_PER_CHARACTER * (len(text) - chinese)
 
 
@@ -49,20 +51,21 @@ class Request:
 
 
 def requests_for(questions: Iterable[Question], claims_per_request: int) -> list[Request]:
-    """The requests that ask all the questions, those of one section together, within the limits of one request."""
+    """The requests that ask all the questions, those of one section together.
+
+    A section's claims are spread evenly over the number of requests that comes nearest to ``claims_per_request`` each
+    (18 claims at 16 a request are one request, not one of 16 and one of 2), within the limit of tokens.
+    """
     by_section: dict[str, list[str]] = {}
     for claim, section in questions:
         by_section.setdefault(section, []).append(claim)
     requests: list[Request] = []
     for section, claims in by_section.items():
         state, request = estimated_tokens(section), None
+        most = math.ceil(len(claims) / max(round(len(claims) / claims_per_request), 1))
         for claim in claims:
             tokens = TOKENS_OF_A_QUESTION + estimated_tokens(claim)
-            if (
-                request is None
-                or len(request.claims) == claims_per_request
-                or request.tokens + tokens > TOKENS_PER_REQUEST
-            ):
+            if request is None or len(request.claims) == most or request.tokens + tokens > TOKENS_PER_REQUEST:
                 request = Request(0.0, len(requests), section, [], state)
                 requests.append(request)
             request.claims.append(claim)
@@ -88,7 +91,8 @@ def pacer(requests_per_minute: float | None, tokens_per_minute: float | None) ->
             # Evenly spaced: a server that counts by the second refuses a minute's worth at once. The burst, a fiftieth
             # of a second, makes up for waking late.
             burst = max(smallest_burst, int(limit / 3000))
-            bucket = StateBucket([Rate(int(limit), Duration.MINUTE, burst=burst)], GCRA())
+            rate = Rate(max(int(limit * BELOW_LIMIT), 1), Duration.MINUTE, burst=burst)
+            bucket = StateBucket([rate], GCRA())
             limiters.append((Limiter(bucket, buffer_ms=0), burst))
         else:
             limiters.append(None)
@@ -104,10 +108,19 @@ def pacer(requests_per_minute: float | None, tokens_per_minute: float | None) ->
 
 
 def send(ask: Callable, request: Request, together: bool) -> list[dict | Unchecked]:
-    """The answers of one request; by an ask of the reader's own, of its claims one by one."""
-    if isinstance(ask, Ask):
-        return ask.request(request.claims, request.section, together, retry=NO_RETRIES)
-    return [ask(claim, request.section) for claim in request.claims]
+    """The answers of one request, kept at once; by an ask of the reader's own, of its claims one by one."""
+    if not isinstance(ask, Ask):
+        return [ask(claim, request.section) for claim in request.claims]
+    answers = ask.request(request.claims, request.section, together, retry=NO_RETRIES)
+    keep(ask, request, answers, together)
+    return answers
+
+
+def keep(ask: Ask, request: Request, answers: list[dict | Unchecked], together: bool) -> None:
+    """Keep the answers among them; a copy of ask in another process has no store and keeps none."""
+    for claim, answer in zip(request.claims, answers, strict=True):
+        if not isinstance(answer, Unchecked):
+            ask.keep(claim, request.section, answer, together)
 
 
 def ask_all(
@@ -123,85 +136,109 @@ def ask_all(
     """Each distinct (claim, section) once, with its answer or why there is none, as they come in.
 
     What the cache answers comes first and costs nothing. The rest is sent, ``workers`` requests at a time, at the pace
-    of the limits; an answer is kept before it is given out, so that a run that is killed goes on where it was. A busy
-    server is asked again after as long as it says; a server that is gone, or that refuses the key, ends the asking.
+    of the limits (None: no limit), ``max_requests`` at the most. An answer is kept before it is given out, so that a
+    run that is killed goes on where it was. A busy server is asked again after as long as it says; one that is gone, or
+    that refuses the key, ends the asking. ``executor`` takes the place of threads: Dask's, or any of
+    ``concurrent.futures``. With ``claims_per_request`` over 1, claims about one section go out together, about so many
+    in a request, in the wording of ``Ask.questions``: measure it on labelled rows first.
     """
     together = claims_per_request > 1
-    unanswered, waiting = [], []
+    live = isinstance(ask, Ask)
+    unanswered = []
     for claim, section in dict.fromkeys(questions):
         try:
-            answer = ask.recall(claim, section, together) if isinstance(ask, Ask) else None
+            answer = (ask.recall(claim, section, together) or too_long(claim, section)) if live else None
         except Unchecked as reason:
             answer = reason
-        answer = answer or (too_long(claim, section) if isinstance(ask, Ask) else None)
         if answer is None:
             unanswered.append((claim, section))
         else:
             yield (claim, section), answer
-    waiting = requests_for(unanswered, claims_per_request)  # by not_before and number, so that it is a heap as it is
-    limited = isinstance(ask, Ask) and ask.key
-    pace = pacer(requests_per_minute, tokens_per_minute) if limited else pacer(None, None)
-    in_flight: dict[Future, Request] = {}
-    done: queue.SimpleQueue[Future] = queue.SimpleQueue()
-    sent = given_up = 0
-    stopped: Unchecked | None = None
+    if live and not ask.key:
+        yield from ((question, Unchecked(ask.no_key)) for question in unanswered)
+        return
+    limits = (requests_per_minute, tokens_per_minute) if live else (None, None)
+    with nullcontext(executor) if executor else ThreadPoolExecutor(workers) as pool:
+        run = Run(ask, pool, together, pacer(*limits), max_requests)
+        # Without a limit to keep, a thread that is done finds its next request ready, however busy this one is.
+        run.under_way = workers if any(limits) else 2 * workers
+        yield from run.answers(requests_for(unanswered, claims_per_request))
 
-    def settled(future: Future) -> Iterator[tuple[Question, dict | Unchecked]]:
-        """What a finished request brings; a failed one may wait for another try."""
-        nonlocal given_up, stopped
-        request = in_flight.pop(future)
+
+class Run:
+    """The requests of one run: those that wait, those under way, and what has put an end to it, if anything has."""
+
+    def __init__(self, ask: Callable, pool: Executor, together: bool, pace: Callable, max_requests: int | None):
+        self.ask, self.pool, self.together, self.pace = ask, pool, together, pace
+        self.left = math.inf if max_requests is None else max_requests
+        self.at_most = Unchecked(f"the limit of {max_requests} requests was reached: run again to go on")
+        self.under_way = 1
+        self.waiting: list[Request] = []  # a heap: the one that may go first is first
+        self.sent: dict[Future, Request] = {}
+        self.done: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self.given_up = 0
+        self.stopped: Unchecked | None = None
+
+    def answers(self, requests: list[Request]) -> Iterator[tuple[Question, dict | Unchecked]]:
+        self.waiting = sorted(requests)
+        try:
+            while self.waiting or self.sent:
+                self.send_what_may_go()
+                if self.stopped:
+                    for request in self.waiting:
+                        yield from self.each(request, [self.stopped] * len(request.claims))
+                    self.waiting.clear()
+                if self.sent or self.waiting:
+                    with suppress(queue.Empty):
+                        yield from self.settled(self.done.get(timeout=self.pause()))
+        finally:  # interrupted: what is on its way was paid for
+            for future in [future for future in self.sent if not future.cancel()]:
+                self.settled(future)
+
+    def send_what_may_go(self) -> None:
+        """Send requests until none may go yet, enough are under way, or an answer is in."""
+        while self.pause() == 0 and not self.stopped:
+            if self.left <= 0:
+                self.stopped = self.at_most
+                return
+            request = heapq.heappop(self.waiting)
+            self.pace(request.tokens)
+            future = self.pool.submit(send, self.ask, request, self.together)
+            self.sent[future] = request
+            future.add_done_callback(self.done.put)
+            self.left -= 1
+            if not self.done.empty():
+                return
+
+    def pause(self) -> float | None:
+        """Seconds until the next request may go; None where only an answer makes room for one."""
+        if not self.waiting or len(self.sent) >= self.under_way:
+            return None
+        return max(self.waiting[0].not_before - time.monotonic(), 0)
+
+    def settled(self, future: Future) -> list[tuple[Question, dict | Unchecked]]:
+        """What a finished request brings; nothing where it is to be tried again."""
+        request = self.sent.pop(future)
         try:
             answers = future.result()
+            self.given_up = 0
+            if isinstance(self.ask, Ask) and not isinstance(self.pool, ThreadPoolExecutor):
+                keep(self.ask, request, answers, self.together)
         except Unchecked as reason:
             answers = [reason] * len(request.claims)
-            if reason.everywhere:
-                stopped = reason
-            elif reason.again is not None and request.tries < RETRIES:
-                pause = max(reason.again, 0.5 * 2**request.tries)
+            if reason.again is not None and request.tries < RETRIES:
+                request.not_before = time.monotonic() + max(reason.again, 0.5 * 2**request.tries)
                 request.tries += 1
-                request.not_before = time.monotonic() + pause
-                heapq.heappush(waiting, request)
-                return
-            elif reason.again is not None:
-                given_up += 1
-                if given_up == FAILURES_IN_A_ROW:
-                    stopped = reason
+                heapq.heappush(self.waiting, request)
+                return []
+            self.given_up += reason.again is not None
+            if reason.everywhere or self.given_up == FAILURES_IN_A_ROW:
+                self.stopped = reason
         except Exception as fault:  # an ask of the reader's own: its fault is this question's, not the others'
             answers = [Unchecked(f"ask failed: {type(fault).__name__}: {fault}")] * len(request.claims)
-        for claim, answer in zip(request.claims, answers, strict=True):
-            if not isinstance(answer, Unchecked):
-                given_up = 0
-                if isinstance(ask, Ask):
-                    ask.keep(claim, request.section, answer, together)
-            yield (claim, request.section), answer
+        return self.each(request, answers)
 
-    with nullcontext(executor) if executor else ThreadPoolExecutor(workers) as pool:
-        try:
-            while waiting or in_flight:
-                if max_requests is not None and sent >= max_requests and not stopped:
-                    stopped = Unchecked(f"the limit of {max_requests} requests was reached: run again to go on")
-                while (
-                    waiting and not stopped and len(in_flight) < workers and waiting[0].not_before <= time.monotonic()
-                ):
-                    request = heapq.heappop(waiting)
-                    pace(request.tokens)
-                    future = pool.submit(send, ask, request, together)
-                    in_flight[future] = request
-                    future.add_done_callback(done.put)
-                    sent += 1
-                    if sent == max_requests or not done.empty():
-                        break
-                if stopped:
-                    for request in waiting:
-                        yield from (((claim, request.section), stopped) for claim in request.claims)
-                    waiting.clear()
-                pause = (
-                    max(waiting[0].not_before - time.monotonic(), 0) if waiting and len(in_flight) < workers else None
-                )
-                if in_flight or waiting:
-                    with suppress(queue.Empty):
-                        yield from settled(done.get(timeout=pause))
-        finally:  # interrupted: what is on its way was paid for
-            for future in [future for future in in_flight if not future.cancel()]:
-                for _ in settled(future):
-                    pass
+    @staticmethod
+    def each(request: Request, answers: list) -> list[tuple[Question, dict | Unchecked]]:
+        """The questions of a request, each with its answer."""
+        return [((claim, request.section), answer) for claim, answer in zip(request.claims, answers, strict=True)]
