@@ -295,13 +295,21 @@ class WholeFile(type(Path())):
     def write_text(self, text: str, *args, **kwargs) -> int:
         new = Path(f"{self}.{os.getpid()}.tmp")
         with FileLock(f"{self}.lock"):
-            both = (read_json(self) if self.exists() else {}) | json.loads(text)
+            if self.exists() and self.version() != getattr(self, "written", None):
+                both = read_json(self) | json.loads(text)
+                text = json.dumps(dict(sorted(both.items())), indent=2)
             try:
-                written = new.write_text(json.dumps(dict(sorted(both.items())), indent=2), encoding="utf-8")
+                size = new.write_text(text, encoding="utf-8")
                 os.replace(new, self)
             finally:
                 new.unlink(missing_ok=True)
-        return written
+            self.written = self.version()
+        return size
+
+    def version(self) -> tuple[int, int, int]:
+        """What tells the file that we wrote from one that another process wrote since."""
+        found = self.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class SqliteStore:
