@@ -1,5 +1,9 @@
 """The walk of citation_check.ipynb as a command, for scripts and CI.
 
+    python citation_check.py                                the published example
+    python citation_check.py handbook.pdf citations.json    a document of your own, and citations of it
+    python citation_check.py a.md b.html citations.csv      several documents
+
 Exit code: 2 when the input cannot be read, 3 when something could not be checked, else 1 when a citation is not
 verified or needs a person, else 0.
 """
@@ -7,84 +11,96 @@ verified or needs a person, else 0.
 import argparse
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import documents
+import formats
 import helpers
+import rules
 
-PUBLISHED = helpers.HERE / "rfc7519.txt", helpers.HERE / "citations.json", helpers.HERE / "json_cache.json"
+DOCUMENT, CITATIONS, CACHE = (helpers.HERE / name for name in ("rfc7519.txt", "citations.json", "json_cache.json"))
 
 
-def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line, with the published document, citations and cache where none are named."""
-    parser = argparse.ArgumentParser(
-        description="Check the citations of a document: is the quote there, and does its section support the claim?"
-    )
-    parser.add_argument("document", nargs="?", help="the source (default: RFC 7519)")
-    parser.add_argument("citations", nargs="?", help='a JSON list of {"id", "claim", "quote" or null, "section"}')
-    parser.add_argument("--locate", action="store_true", help="the first gate alone: no model, no key")
-    parser.add_argument("--json", action="store_true", help="print the rows as a JSON list")
-    parser.add_argument("--cache", help="where answers are kept (default: json_cache.json beside the citations)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="one or more documents, then a file of citations")
+    parser.add_argument("--locate", action="store_true", help="the first gate alone: no model, no key, nothing sent")
+    parser.add_argument("--plan", action="store_true", help="what would be sent, and what it would cost")
+    parser.add_argument("--rules", action="store_true", help="flag numbers, absolute terms and negations that differ")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--out", metavar="FILE", help="write the rows to a file that ends in .jsonl or .csv")
+    parser.add_argument("--cache", metavar="FILE", help="where answers are kept (answers.sqlite beside the citations)")
+    parser.add_argument("--max-requests", type=int, metavar="N", help="stop after so many; run again to go on")
     args = parser.parse_args(argv)
-    if args.document and not args.citations:
-        parser.error("name the citations as well: citation_check.py DOCUMENT CITATIONS")
-    if not args.document:
-        args.document, args.citations, cache = PUBLISHED
-    else:
-        cache = Path(args.citations).with_name("json_cache.json")
-    args.cache = args.cache or cache
+    if len(args.files) == 1:
+        parser.error("name a file of citations as well: citation_check.py DOCUMENT CITATIONS")
+    if args.out and Path(args.out).suffix not in (".jsonl", ".csv"):
+        parser.error("--out: name a file that ends in .jsonl or .csv")
+    *args.documents, args.citations = args.files or (DOCUMENT, CITATIONS)
+    args.cache = args.cache or (Path(args.citations).with_name("answers.sqlite") if args.files else CACHE)
     return args
 
 
-def exit_code(results: list[dict]) -> int:
+def loaded(paths: Sequence[str | Path]) -> Mapping:
+    """The sections of one document, or of several by their names."""
+    return documents.load_document(paths[0]) if len(paths) == 1 else documents.load_documents(paths)
+
+
+def exit_code(results: Sequence[Mapping]) -> int:
     """3 where a row is unchecked, else 1 where one is not verified or needs a person, else 0."""
     if any(row["verdict"] is None for row in results):
         return 3
     return int(any(row["verdict"] != "verified" or not row["auto"] for row in results))
 
 
-def sections_of(path: str | Path) -> helpers.Sections:
-    """A document's sections: articles of a statute, numbered sections of an RFC, or the whole text as one."""
-    source = helpers.load_source(path)
-    if not source.strip():
-        raise helpers.InputError(f"{path}: there is no text in it")
-    return (
-        helpers.split_articles(source)
-        or helpers.split_sections(source)
-        or helpers.Sections({"document": source.strip()})
+def locate_only(sections: Mapping, citations: list, as_json: bool) -> int:
+    """Print what the first gate finds; its exit code."""
+    results = helpers.locate_citations(sections, citations)
+    if as_json:
+        print(json.dumps(results, indent=2))
+    else:
+        helpers.print_located(results)
+    if any(row["error"] for row in results):
+        return 3
+    return int(any(row["status"] == "missing" or row["flags"] for row in results))
+
+
+def print_plan(planned: Mapping) -> None:
+    """What a run would send, in two lines."""
+    print("{citations:,} citations, {fabricated:,} fabricated, {questions:,} distinct questions".format(**planned))
+    print(
+        "{answered:,} answered by the cache, {requests:,} requests to send: "
+        "about {input_tokens:,} input tokens, ${dollars:.4f} at TypeSafe's price".format(**planned)
     )
 
 
-def locate_only(sections: helpers.Sections, citations: list, as_json: bool) -> int:
-    """Print what the first gate finds; its exit code."""
-    located = [None if helpers.citation_problem(c) else helpers.locate(sections, c) for c in citations]
-    if as_json:
-        rows = [
-            {"id": name, "status": None, "error": helpers.citation_problem(citation)}
-            if found is None
-            else {"id": name, "status": found.status, "match": found.match, "section": found.section,
-                  "start": found.start, "end": found.end, "flags": list(found.flags), "error": None}
-            for name, citation, found in zip(helpers.citation_ids(citations), citations, located, strict=True)
-        ]  # fmt: skip
-        print(json.dumps(rows, indent=2))
-    else:
-        helpers.print_located(citations, located)
-    if any(found is None or "no-such-section" in found.flags and found.text is None for found in located):
-        return 3
-    return int(any(found.status == "missing" or found.flags for found in located))
-
-
-def main(argv: list[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     for stream in sys.stdout, sys.stderr:
         stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character is no reason to stop
     args = arguments(argv)
     try:
-        sections, citations = sections_of(args.document), helpers.load_citations(args.citations)
+        sections, citations = loaded(args.documents), formats.read_citations(args.citations)
         if args.locate:
             return locate_only(sections, citations, args.json)
-        results = helpers.check_citations(sections, citations, helpers.make_ask(cache=args.cache))
+        ask = helpers.make_ask(cache=args.cache)
+        if args.plan:
+            print_plan(helpers.plan(sections, citations, ask))
+            return 0
+        results = helpers.check_citations(
+            sections,
+            citations,
+            ask,
+            rules=rules.flags if args.rules else None,
+            max_requests=args.max_requests,
+            progress=sys.stderr.isatty(),
+        )
     except helpers.InputError as error:
         print(f"citation_check: {error}", file=sys.stderr)
         return 2
+    if args.out:
+        formats.write_results(results, args.out, args.documents)
     if args.json:
         print(json.dumps(results, indent=2))
     else:

@@ -13,8 +13,10 @@ import difflib
 import math
 import os
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -35,6 +37,7 @@ HERE = Path(__file__).parent
 TYPESAFE_ENDPOINT = "https://api.typesafe.ai"
 TYPESAFE_MODEL = "jev-1.12"  # pinned: `jev-latest` moves, and a threshold does not move with it
 AUTO_ACCEPT = 0.8
+SECTION_LIMIT = 20_000  # characters of a section that one question reads: under 32k tokens in Chinese as in English
 QUESTIONS = {
     "relation": Choice(
         instructions="How does the section relate to the claim?",
@@ -142,15 +145,17 @@ def load_citations(path: str | Path = HERE / "citations.json") -> list[dict]:
     citations = read_json(path)
     if not isinstance(citations, list):
         raise InputError(f"{path}: a {type(citations).__name__} where a list of citations should be: [{{...}}, ...]")
-    first: dict[str, int] = {}
-    for number, citation in enumerate(citations, 1):
-        if isinstance(citation, dict) and citation.get("id") is not None:
-            label = str(citation["id"])
-            if label in first:
-                where = f"citations {first[label]} and {number}"
-                raise InputError(f"{path}: {where} have the same id, {printable(label)!r}: give each its own")
-            first[label] = number
+    check_ids(citations, path)
     return citations
+
+
+def check_ids(citations: Sequence, path: str | Path) -> None:
+    """Raises InputError where two citations of a file have the same id."""
+    first: dict[str, int] = {}
+    for place, name in enumerate(citation_ids(citations), 1):
+        if first.setdefault(name, place) != place:
+            where = f"citations {first[name]} and {place} have the same id, {printable(name)!r}"
+            raise InputError(f"{path}: {where}: give each its own")
 
 
 FIELDS = ("claim", "quote", "section")
@@ -160,6 +165,8 @@ def citation_problem(citation) -> str | None:
     """What keeps a citation from being checked, in a sentence; None where nothing does."""
     if not isinstance(citation, Mapping):
         return f"the citation is a {type(citation).__name__}, not an object with claim, quote and section"
+    if citation.get("unmapped"):  # formats.read_citations could not map it
+        return f"not mapped: {printable(str(citation['unmapped']), 200)}"
     for field in citation:
         meant = difflib.get_close_matches(str(field).strip().lower(), FIELDS, n=1, cutoff=0.75)
         if field not in FIELDS and meant and meant[0] not in citation:
@@ -202,9 +209,14 @@ def section_labels(section) -> list[str]:
 # --- 2. Locate ------------------------------------------------------------------------------------------------------
 
 
-def as_sections(sections: Mapping[str, str]) -> Sections:
-    """A plain dict of label -> text as Sections; Sections as they are."""
-    return sections if isinstance(sections, Sections) else Sections(sections)
+def as_sections(sections: Mapping) -> Mapping:
+    """A plain dict of label -> text as Sections; Sections, and several documents (name -> Sections), as they are."""
+    return sections if isinstance(sections, Sections) or are_documents(sections) else Sections(sections)
+
+
+def are_documents(sections: Mapping) -> bool:
+    """Whether these are several documents, name -> sections, as documents.load_documents gives them."""
+    return bool(sections) and all(isinstance(value, Mapping) for value in sections.values())
 
 
 def find_quote(sections: Mapping[str, str], quote: str) -> str | None:
@@ -216,12 +228,93 @@ def locate(sections: Mapping[str, str], citation: Mapping, near: float | None = 
     """Where a citation's quote stands, or, where it quotes nothing, the section that it names.
 
     ``near`` (0 to 1, off by default) is the similarity from which a quote that is not there word for word is shown
-    to a person as ``near``. Raises ValueError for a malformed citation.
+    to a person as ``near``. ``sections`` may be several documents: see ``locate_among``. Raises ValueError
+    for a malformed citation, and Unchecked for one that names a document which is not among them.
     """
     problem = citation_problem(citation)
     if problem:
         raise ValueError(problem)
+    if are_documents(sections):
+        return locate_among(sections, citation, near)
     return quotes.locate(as_sections(sections).index, citation["quote"], section_labels(citation.get("section")), near)
+
+
+def locate_among(documents: Mapping[str, Mapping[str, str]], citation: Mapping, near: float | None = None) -> Located:
+    """Where a citation's quote stands among several documents; the section's label is "name: label".
+
+    The citation's field ``source`` may name its document: by name, by file name with or without its ending, or by
+    its place from 0. A quote that stands in another one is ``moved``; one that several hold, none of them named, is
+    ``repeated``. Raises Unchecked where the document that it names is not among them and no other holds the quote.
+    """
+    source = citation.get("source")
+    name = document_name(documents, source)
+    order = [name] if name is not None else list(documents) if source is None else []
+    found = [(key, locate(documents[key], citation, near)) for key in order]
+    held = [(key, located) for key, located in found if located.status != "missing"]
+    if not held and citation.get("quote") is not None and source is not None:
+        elsewhere = {**citation, "section": None}
+        others = [(key, locate(documents[key], elsewhere, near)) for key in documents if key != name]
+        held = [(key, with_flags(located, "moved")) for key, located in others if located.status != "missing"]
+    if not held:
+        if not found:
+            known = ", ".join(documents)
+            raise Unchecked(f"the document {printable(str(source), 60)!r} is not among those loaded: {known}")
+        # No such section in any of them says so; a section that one of them has does not.
+        return min((located for _, located in found), key=lambda located: len(located.flags))
+    exact = [(key, located) for key, located in held if "moved" not in located.flags] or held
+    key, located = exact[0]
+    if len(exact) > 1:
+        located = with_flags(located, "repeated")
+    return replace(located, section=f"{key}: {located.section}")
+
+
+def with_flags(located: Located, *flags: str) -> Located:
+    return replace(located, flags=tuple(dict.fromkeys((*located.flags, *flags))))
+
+
+def document_name(documents: Mapping[str, Mapping[str, str]], source) -> str | None:
+    """The name of the document that a citation's ``source`` means, or None."""
+    if isinstance(source, int) and not isinstance(source, bool):
+        return list(documents)[source] if 0 <= source < len(documents) else None
+    if not isinstance(source, str):
+        return None
+    wanted = re.split(r"[/\\]", source.strip())[-1].casefold()
+    matches = [source] if source in documents else []
+    matches += [name for name in documents if wanted == Path(name).name.casefold()]
+    matches += [name for name in documents if wanted == Path(name).stem.casefold()]
+    return matches[0] if matches else None
+
+
+def narrow(located: Located, limit: int = SECTION_LIMIT) -> Located:
+    """What the model is to read: the section, or if that is longer than ``limit`` (characters) the whole paragraphs
+    round the quote that fit, flagged ``narrowed``; start and end point into what is kept.
+
+    Raises Unchecked for a long section of which nothing is quoted, and for a quote whose paragraph alone is too long.
+    """
+    text = located.text
+    if not text or len(text) <= limit:
+        return located
+    where = f"section {printable(str(located.section), 40)!r} has {len(text):,} characters, over the limit of {limit:,}"
+    if located.start is None:
+        raise Unchecked(f"{where}: quote the passage that matters, or cite a smaller section")
+    for gap in (r"\n[^\S\n]*\n", r"\n"):  # paragraphs, or lines where there are none or they are too long
+        cuts = [0, *(found.end() for found in re.finditer(gap, text)), len(text)]
+        first = bisect_right(cuts, located.start) - 1
+        last = bisect_left(cuts, located.end)
+        if cuts[last] - cuts[first] <= limit:
+            break
+    else:
+        raise Unchecked(f"{where}, and so has the paragraph of the quote: cite a smaller section")
+    grown = True
+    while grown:
+        grown = False
+        if last + 1 < len(cuts) and cuts[last + 1] - cuts[first] <= limit:
+            last, grown = last + 1, True
+        if first > 0 and cuts[last] - cuts[first - 1] <= limit:
+            first, grown = first - 1, True
+    kept = text[cuts[first] : cuts[last]]
+    start, end = located.start - cuts[first], located.end - cuts[first]
+    return with_flags(replace(located, text=kept, start=start, end=end), "narrowed")
 
 
 # --- 3. Ask ---------------------------------------------------------------------------------------------------------
@@ -303,15 +396,17 @@ def check_citation(
     near: float | None = None,
     relation_to_verdict: Mapping[str, str] = RELATION_TO_VERDICT,
     auto_accept: float | Mapping[str, float] = AUTO_ACCEPT,
+    limit: int = SECTION_LIMIT,
 ) -> dict:
     """One citation through both gates: its row.
 
     The row holds the citation (``id``, ``claim``, ``quote``, and ``cited``, the section that it names), what locating
     found (``status``, ``match``, ``section``, ``start``, ``end``), the ``flags``, the ``answer``, the ``verdict`` with
     ``confidence`` and ``auto``, and in ``error`` why it could not be checked. ``rules(claim, text)`` may add flags;
-    ``near`` is that of ``locate``; the last two arguments are those of ``verdict``.
+    ``near`` is that of ``locate``; a section of more than ``limit`` characters is narrowed to the paragraphs round the
+    quote (flag ``narrowed``), or unchecked where nothing is quoted; the others are those of ``verdict``.
     """
-    row, text = first_gate(as_sections(sections), citation, rules, near)
+    row, text = first_gate(as_sections(sections), citation, rules, near, limit)
     answer = None
     if text is not None:
         try:
@@ -328,6 +423,7 @@ def first_gate(
     citation: Mapping,
     rules: Callable[[str, str], Iterable[str]] | None,
     near: float | None,
+    limit: int,
 ) -> tuple[dict, str | None]:
     """The row of a citation as far as it needs no model, and the text to ask about, if there is any."""
     known = citation if isinstance(citation, Mapping) else {}
@@ -339,14 +435,34 @@ def first_gate(
     }  # fmt: skip
     if row["error"]:
         return row, None
-    located = locate(sections, citation, near)
+    try:
+        located = locate(sections, citation, near)
+    except Unchecked as reason:
+        return {**row, "error": str(reason)}, None
     row |= {name: getattr(located, name) for name in ("section", "status", "match", "start", "end")}
+    if located.text and len(located.text) > limit:
+        try:
+            located = narrow(located, limit)
+        except Unchecked as reason:
+            return {**row, "flags": list(located.flags), "error": str(reason)}, None
     row["flags"] = list(located.flags)
-    if located.text is not None and rules:
-        row["flags"] += rules(citation["claim"], located.text)
-    if "no-such-section" in row["flags"] and located.text is None:
+    if located.text and rules:
+        row["flags"] = list(dict.fromkeys([*row["flags"], *rules(citation["claim"], located.text)]))
+    if "no-such-section" in row["flags"] and not located.text:
         row["error"] = f"the source has no section {printable(str(row['cited']), 40)!r}"
-    return row, located.text
+    return row, located.text or None
+
+
+def locate_citations(sections: Mapping[str, str], citations: Sequence[Mapping]) -> list[dict]:
+    """The first gate alone, no model: ``{"id", "status", "match", "section", "start", "end", "flags", "characters",
+    "error"}`` for each citation, ``characters`` being the length of the text that a model would read."""
+    sections = as_sections(sections)
+    rows = []
+    for name, citation in zip(citation_ids(citations), citations, strict=True):
+        row, text = first_gate(sections, citation, None, None, SECTION_LIMIT)
+        kept = {key: row[key] for key in ("status", "match", "section", "start", "end", "flags")}
+        rows.append({"id": name, **kept, "characters": text and len(text), "error": row["error"]})
+    return rows
 
 
 def second_gate(
@@ -388,6 +504,7 @@ def check_citations(
     near: float | None = None,
     relation_to_verdict: Mapping[str, str] = RELATION_TO_VERDICT,
     auto_accept: float | Mapping[str, float] = AUTO_ACCEPT,
+    limit: int = SECTION_LIMIT,
     progress: bool = False,
     **limits,
 ) -> list[dict]:
@@ -401,7 +518,7 @@ def check_citations(
     rows: list[dict] = []
     asking: dict[tuple[str, str], list[int]] = {}  # (claim, text) -> the places of the rows that it answers
     for name, citation in zip(citation_ids(citations), citations, strict=True):
-        row, text = first_gate(sections, citation, rules, near)
+        row, text = first_gate(sections, citation, rules, near, limit)
         if text is None:
             row = second_gate(row, None, relation_to_verdict, auto_accept)
         else:
@@ -419,7 +536,11 @@ def check_citations(
 
 
 def plan(
-    sections: Mapping[str, str], citations: Sequence[Mapping], ask: Ask, claims_per_request: int = 1
+    sections: Mapping[str, str],
+    citations: Sequence[Mapping],
+    ask: Ask,
+    claims_per_request: int = 1,
+    limit: int = SECTION_LIMIT,
 ) -> dict[str, float]:
     """What check_citations would send, before any of it is: nothing is asked here.
 
@@ -427,7 +548,7 @@ def plan(
     those among them that the cache answers, and for the others the requests, with estimated tokens and their price.
     """
     sections = as_sections(sections)
-    gated = [first_gate(sections, citation, None, None) for citation in citations]
+    gated = [first_gate(sections, citation, None, None, limit) for citation in citations]
     questions = dict.fromkeys((row["claim"], text) for row, text in gated if text is not None)
     to_ask = [question for question in questions if not ask.knows(*question, together=claims_per_request > 1)]
     requests = batch.requests_for(to_ask, claims_per_request)
@@ -454,20 +575,18 @@ def id_width(ids: Iterable[str]) -> int:
     return max([18, *(wcswidth(printable(name, ID_COLUMNS)) + 2 for name in ids)])
 
 
-def print_located(citations: Sequence[Mapping], located: Sequence[Located | None]) -> None:
-    """What the first gate found, a line a citation; None stands for a malformed citation."""
-    ids = citation_ids(citations)
-    width = id_width(ids)
-    for name, citation, found in zip(ids, citations, located, strict=True):
-        line = padded(printable(name, ID_COLUMNS), width)
-        if found is None:
-            print(f"{line}{'-':<14}unchecked: {citation_problem(citation)}")
-        elif found.text is None:
-            what = "no such section" if "no-such-section" in found.flags else "not in the source"
-            print(f"{line}{found.status:<14}{what}")
+def print_located(results: Sequence[Mapping]) -> None:
+    """What the first gate found, a line a citation, of the rows of ``locate_citations``."""
+    width = id_width(row["id"] for row in results)
+    for row in results:
+        if row["error"]:
+            found = f"unchecked: {row['error']}"
+        elif row["characters"] is None:
+            found = "not in the source"
         else:
-            flags = f"  ({', '.join(found.flags)})" if found.flags else ""
-            print(f"{line}{found.status:<14}section of {len(found.text):,} chars{flags}")
+            found = f"section of {row['characters']:,} chars"
+        flags = f"  ({', '.join(row['flags'])})" if row["flags"] else ""
+        print(f"{padded(printable(row['id'], ID_COLUMNS), width)}{row['status'] or '-':<14}{found}{flags}")
 
 
 def print_table(results: Sequence[Mapping], expected: Mapping[str, str] | Sequence[str] | None = None) -> None:

@@ -22,7 +22,11 @@ def read_text(path: str | Path) -> str:
 
 def read_json(path: str | Path):
     """What a JSON file holds. Raises InputError with the line and column at fault."""
-    text = read_text(path)
+    return parsed_json(read_text(path), path)
+
+
+def parsed_json(text: str, path: str | Path):
+    """What the JSON text of a file holds. Raises InputError with the line and column at fault."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

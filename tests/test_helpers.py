@@ -41,8 +41,7 @@ def test_every_line_of_the_source_is_under_some_label():
 def test_published_outputs_and_link(capsys):
     results = helpers.check_citations(SECTIONS, [*CITATIONS.values()], helpers.make_ask())
     assert table(capsys, results) == PUBLISHED_LINES[-9:]
-    located = [helpers.locate(SECTIONS, citation) for citation in CITATIONS.values()]
-    helpers.print_located([*CITATIONS.values()], located)
+    helpers.print_located(helpers.locate_citations(SECTIONS, [*CITATIONS.values()]))
     assert capsys.readouterr().out.splitlines() == PUBLISHED_LINES[-18:-10]
     assert helpers.answers_note(results) == "7 answers replayed from the cache, 0 asked live; model: jev-1.12"
     claim = CITATIONS["exp_required"]["claim"]
