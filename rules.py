@@ -12,9 +12,9 @@ A flag sends a citation to a person, and that is all it does. Three rules, each 
 Numbers are compared as values, in whatever words they are written: 五千万元, 5000万元 and "50 million yuan" are equal.
 Only what converts exactly is converted: 72 hours are 3 days and a year is 12 months, but a month is not 30 days and a
 working day is not a day; what is written in two units (三年六个月) is two quantities. "At most" and "at least" are not
-read, nor whom a number belongs to. A number without a unit matches the same number with any unit. References (第六十六条,
-Section 4.1.4, RFC 7519, [E1], list markers) are not quantities; 两三天, 八折, 31/12/2024 and times of day in words
-(上午九点 is not 9:00) are not read.
+read, nor whom a number belongs to. A number without a unit matches the same number with any unit. References
+(第六十六条, Section 4.1.4, RFC 7519, [E1], list markers) are not quantities; 两三天, 八折, 31/12/2024 and times of day in
+words (上午九点 is not 9:00) are not read.
 
 Every pattern is bounded, so that hostile text costs time in proportion to its length.
 """
