@@ -90,9 +90,8 @@ class Line:
     """A checked line of an answer.
 
     ``number`` is its place in the answer's text, from 1; ``problem`` what the first two layers found, as
-    ``validate_answer`` prints it; ``alignment`` the share of its terms that the evidence has, 0 to 1; ``answer`` the
-    model's. ``states`` holds citation_format, evidence_exists, lexical_alignment, semantic_relation, source_version and
-    human_review.
+    ``validate_answer`` prints it; ``alignment`` the share of its terms that the evidence has, 0 to 1; ``flags`` each
+    flag with the claim's words that raise it; ``answer`` the model's. ``states`` holds a State for each of STATES.
     """
 
     number: int
@@ -100,7 +99,7 @@ class Line:
     evidence_ids: tuple[str, ...]
     problem: str | None
     alignment: float | None
-    flags: tuple[str, ...]
+    flags: Mapping[str, Sequence[str]]
     answer: Mapping | None
     states: Mapping[str, State]
 
@@ -228,7 +227,7 @@ def read_line(number: int, text: str, evidence: Mapping[str, Evidence], threshol
             states["lexical_alignment"] = State("ok" if share >= threshold else "weak", reason)
             if share < threshold:
                 problem = f"weak_alignment={share:.2f}"
-    return Line(number, claim, tuple(ids), problem, share, (), None, states)
+    return Line(number, claim, tuple(ids), problem, share, {}, None, states)
 
 
 def validate_answer(
@@ -291,21 +290,26 @@ def judge(line: Line, evidence: Mapping[str, Evidence], row: Mapping | None, cur
     if line.states["evidence_exists"].value != "ok":
         return needing_a_person(line, reasons)
     found = rules.findings(line.claim, cited_text(line.evidence_ids, evidence))
-    reasons += [f"{flag}: {', '.join(words)}" for flag, words in found.items()]
+    reasons += [raised(flag, words) for flag, words in found.items()]
     version = version_state([evidence[name] for name in line.evidence_ids], current)
     if version.value == "outdated":
         reasons.append(f"outdated: {version.reason}")
-    line = replace(line, flags=tuple(found), states={**line.states, "source_version": version})
+    line = replace(line, flags=found, states={**line.states, "source_version": version})
     if line.problem is None:
         meaning = meaning_state(row)
         if meaning.value != "supported" or not row["auto"]:
             reasons += [*(row["flags"] if row else ()), f"meaning {meaning.value}: {meaning.reason}"]
         line = with_state(line, "semantic_relation", meaning)
     if row:
-        line = replace(line, flags=(*found, *row["flags"]), answer=row["answer"])
+        line = replace(line, flags=found | dict.fromkeys(row["flags"], ()), answer=row["answer"])
     if reasons:
         return needing_a_person(line, reasons)
     return with_state(line, "human_review", State("not needed", "supported, and no flag"))
+
+
+def raised(flag: str, words: Sequence[str]) -> str:
+    """A flag and the words that raise it, as a person or a generator reads them: numbers (两小时)."""
+    return f"{flag} ({', '.join(words)})" if words else flag
 
 
 def meaning_state(row: Mapping | None) -> State:
@@ -380,12 +384,10 @@ def feedback(lines: Iterable[Line]) -> list[Feedback]:
     for line in lines:
         if line.states["human_review"].value != "needed":
             continue
-        reasons = [line.problem] if line.problem else []
-        reasons += [line.states[name].value for name in ("semantic_relation", "source_version")]
-        for reason in [*reasons, *line.flags]:
-            mend = MENDS.get(reason.partition("=")[0])
-            if mend:
-                notes.append(Feedback(line.number, reason, mend))
+        reasons = [line.problem or "", *(line.states[name].value for name in ("semantic_relation", "source_version"))]
+        faults = {reason.partition("=")[0]: reason for reason in reasons}
+        faults |= {flag: raised(flag, words) for flag, words in line.flags.items()}
+        notes += [Feedback(line.number, what, MENDS[fault]) for fault, what in faults.items() if fault in MENDS]
     return notes
 
 

@@ -13,8 +13,8 @@ Numbers are compared as values, in whatever words they are written: 五千万元
 Only what converts exactly is converted: 72 hours are 3 days and a year is 12 months, but a month is not 30 days and a
 working day is not a day; what is written in two units (三年六个月) is two quantities. "At most" and "at least" are not
 read, nor whom a number belongs to. A number without a unit matches the same number with any unit. References
-(第六十六条, Section 4.1.4, RFC 7519, [E1], list markers) are not quantities; 两三天, 八折, 31/12/2024 and times of day in
-words (上午九点 is not 9:00) are not read.
+(第六十六条, Section 4.1.4, RFC 7519, [E1], list markers) are not quantities; 两三天, 八折, 31/12/2024 and times of
+day in words (上午九点 is not 9:00) are not read.
 
 Every pattern is bounded, so that hostile text costs time in proportion to its length.
 """

@@ -136,13 +136,13 @@ def test_feedback_names_line_reason_and_mend():
     notes = feedback(check_answer(BROKEN, [E1, E2]))
     assert [(note.number, note.reason) for note in notes] == [
         (1, "weak_alignment=0.00"),
-        (1, "absolute"),
+        (1, "absolute (全部, 免费)"),
         (2, "weak_alignment=0.18"),
-        (2, "numbers"),
-        (2, "absolute"),
+        (2, "numbers (两小时)"),
+        (2, "absolute (一定)"),
         (3, "missing_citation"),
     ]
-    assert str(notes[1]) == "L1: absolute: drop the promise, or find evidence for it"
+    assert str(notes[1]) == "L1: absolute (全部, 免费): drop the promise, or find evidence for it"
     assert str(notes[5]).startswith("L3: missing_citation: end the line")
 
 
