@@ -264,9 +264,9 @@ def check_answer(
 
     ``ask`` comes from ``helpers.make_ask``; it is asked once for each line that passed the first two layers, over the
     texts of all its evidence. Without one, or where it has no answer to be believed, the meaning is "not checked".
-    Rules and version are checked wherever the evidence exists.
-    ``current`` names the version in force of each document (``{"policy": "policy-v3"}``). A line needs a person unless
-    every layer passed, no rule raised a flag, its source is not outdated and the confidence reaches ``auto_accept``.
+    Rules and version are checked wherever the evidence exists. ``current`` names the version in force of each document
+    (``{"policy": "policy-v3"}``). A line needs a person unless every layer passed, no rule raised a flag, its source is
+    not outdated and the confidence reaches ``auto_accept``.
     """
     evidence = by_id(evidence)
     lines = [read_line(number, text, evidence, threshold) for number, text in numbered(answer)]
@@ -290,18 +290,16 @@ def judge(line: Line, evidence: Mapping[str, Evidence], row: Mapping | None, cur
     if line.states["evidence_exists"].value != "ok":
         return needing_a_person(line, reasons)
     found = rules.findings(line.claim, cited_text(line.evidence_ids, evidence))
-    reasons += [raised(flag, words) for flag, words in found.items()]
-    version = version_state([evidence[name] for name in line.evidence_ids], current)
-    if version.value == "outdated":
-        reasons.append(f"outdated: {version.reason}")
-    line = replace(line, flags=found, states={**line.states, "source_version": version})
+    flags = found | dict.fromkeys(row["flags"] if row else (), ())
+    reasons += [raised(flag, words) for flag, words in flags.items()]
+    states = {**line.states, "source_version": version_state([evidence[name] for name in line.evidence_ids], current)}
+    if states["source_version"].value == "outdated":
+        reasons.append(f"outdated: {states['source_version'].reason}")
     if line.problem is None:
-        meaning = meaning_state(row)
+        meaning = states["semantic_relation"] = meaning_state(row)
         if meaning.value != "supported" or not row["auto"]:
-            reasons += [*(row["flags"] if row else ()), f"meaning {meaning.value}: {meaning.reason}"]
-        line = with_state(line, "semantic_relation", meaning)
-    if row:
-        line = replace(line, flags=found | dict.fromkeys(row["flags"], ()), answer=row["answer"])
+            reasons.append(f"meaning {meaning.value}: {meaning.reason}")
+    line = replace(line, flags=flags, answer=row["answer"] if row else None, states=states)
     if reasons:
         return needing_a_person(line, reasons)
     return with_state(line, "human_review", State("not needed", "supported, and no flag"))
