@@ -91,9 +91,9 @@ def _any_of(words: Iterable[str]) -> str:
 _DIGIT = "".join(CHINESE_DIGITS)
 _MULTIPLIER = "".join(CHINESE_MULTIPLIERS)
 _ARABIC = r"(?:\d{1,3}(?:[,，]\d{3}){1,8}(?![\d,，])|\d{1,3}(?:[ \xa0\u202f]\d{3}){1,8}(?!\d)|\d{1,30})(?:\.\d{1,12})?"
-# 五千万, 二〇二一, 三点五, 5000万, 3万5千: at most 41 characters, nobody writes a number in more.
+# 五千万, 二〇二一, 三点五, 5000 万, 3万5千: at most 41 characters, nobody writes a number in more.
 _RUN = (
-    rf"(?:{_ARABIC}|[{_DIGIT}{_MULTIPLIER}])"
+    rf"(?:{_ARABIC}(?:\s(?=[百千]?[万萬亿億]))?|[{_DIGIT}{_MULTIPLIER}])"
     rf"(?:[{_DIGIT}{_MULTIPLIER}]|(?<=[{_DIGIT}])点(?=[{_DIGIT}])|(?<=[{_MULTIPLIER}])\d){{0,40}}"
 )
 _WORD = rf"(?:{_any_of([*ENGLISH_DIGITS, *ENGLISH_MULTIPLIERS])})(?![a-z])"
