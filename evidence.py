@@ -24,10 +24,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import rules
+from helpers import AUTO_ACCEPT, check_citations
 
 VALIDATOR_VERSION = "1"  # goes into every stored line: raise it when the same line may be judged otherwise
 THRESHOLD = 0.2
-AUTO_ACCEPT = 0.8
 RELATIONS = {"supports": "supported", "contradicts": "contradicted", "says_nothing": "insufficient"}
 RECHECK = "to be re-checked"
 STATES = (
@@ -90,9 +90,8 @@ class Line:
     """A checked line of an answer.
 
     ``number`` is its place in the answer's text, from 1; ``problem`` what the first two layers found, as
-    ``validate_answer`` prints it; ``alignment`` the share of its terms that the evidence has, 0 to 1; ``answer`` the
-    model's. ``states`` holds citation_format, evidence_exists, lexical_alignment, semantic_relation, source_version and
-    human_review.
+    ``validate_answer`` prints it; ``alignment`` the share of its terms that the evidence has, 0 to 1; ``flags`` each
+    flag with the claim's words that raise it; ``answer`` the model's. ``states`` holds a State for each of STATES.
     """
 
     number: int
@@ -100,7 +99,7 @@ class Line:
     evidence_ids: tuple[str, ...]
     problem: str | None
     alignment: float | None
-    flags: tuple[str, ...]
+    flags: Mapping[str, Sequence[str]]
     answer: Mapping | None
     states: Mapping[str, State]
 
@@ -167,15 +166,15 @@ def read_mark(line: str, known: Container[str] = ()) -> tuple[str, list[str], st
     """(claim, evidence IDs, problem) of a line: the problem is None, "missing_citation" or "malformed_citation".
 
     Full-width brackets and commas, spaces in the brackets, a full stop after them and several marks in a row
-    (``[E1][E2]``) are read as ``[E1,E2]``. A mark of known evidence inside the line is malformed: one line, one claim.
+    (``[E1][E2]``) are read as ``[E1,E2]``. A mark inside the line (known evidence, or an ID with a digit in it, so not
+    ``[sic]``) is malformed: one line, one claim.
     """
     marked = line.translate(AS_MARK)
     end = len(marked.rstrip().rstrip("。.．｡!！?？;；").rstrip())
     marks: list[list[str]] = []
     while end and marked[end - 1] == "]":
         start = marked.rfind("[", 0, end)
-        inside = unicodedata.normalize("NFKC", marked[start + 1 : end - 1])
-        marks.append([name.strip() for name in inside.split(",")])
+        marks.append(names_in(marked[start + 1 : end - 1]))
         if start < 0 or not all(ID.fullmatch(name) for name in marks[-1]):
             return line[: max(start, 0)].strip(), [], "malformed_citation"
         end = start
@@ -183,11 +182,16 @@ def read_mark(line: str, known: Container[str] = ()) -> tuple[str, list[str], st
             end -= 1
     claim = line[:end].strip() if marks else line.strip()
     unclosed = marked.rfind("[", 0, end) > marked.rfind("]", 0, end)
-    inner = (name.strip() for names in re.findall(r"\[([^\[\]]*)\]", marked[:end]) for name in names.split(","))
-    if unclosed or any(name in known for name in inner):
+    inner = (name for inside in re.findall(r"\[([^\[\]]*)\]", marked[:end]) for name in names_in(inside))
+    if unclosed or any(name in known or (ID.fullmatch(name) and re.search(r"\d", name)) for name in inner):
         return claim, [], "malformed_citation"
     ids = list(dict.fromkeys(name for names in reversed(marks) for name in names))
     return claim, ids, None if ids else "missing_citation"
+
+
+def names_in(inside: str) -> list[str]:
+    """The names between the brackets of a mark, full-width letters and digits as ASCII."""
+    return [name.strip() for name in unicodedata.normalize("NFKC", inside).split(",")]
 
 
 def alignment(claim: str, text: str) -> float:
@@ -196,9 +200,9 @@ def alignment(claim: str, text: str) -> float:
     return round(len(wanted & rules.terms(text)) / len(wanted), 2) if wanted else 0.0
 
 
-def cited_text(line: Line, evidence: Mapping[str, Evidence]) -> str:
+def cited_text(ids: Iterable[str], evidence: Mapping[str, Evidence]) -> str:
     """The text that carries a line: that of its evidence, joined."""
-    return "\n".join(evidence[name].text for name in line.evidence_ids)
+    return "\n".join(evidence[name].text for name in ids)
 
 
 def read_line(number: int, text: str, evidence: Mapping[str, Evidence], threshold: float = THRESHOLD) -> Line:
@@ -218,12 +222,12 @@ def read_line(number: int, text: str, evidence: Mapping[str, Evidence], threshol
             states["evidence_exists"] = State("unknown", f"no evidence {', '.join(unknown)}")
         else:
             states["evidence_exists"] = State("ok", ", ".join(f"{name} of {evidence[name].source}" for name in ids))
-            share = alignment(claim, "\n".join(evidence[name].text for name in ids))
+            share = alignment(claim, cited_text(ids, evidence))
             reason = f"{share:.2f} of the claim's terms are in the evidence, at least {threshold} must be"
             states["lexical_alignment"] = State("ok" if share >= threshold else "weak", reason)
             if share < threshold:
                 problem = f"weak_alignment={share:.2f}"
-    return Line(number, claim, tuple(ids), problem, share, (), None, states)
+    return Line(number, claim, tuple(ids), problem, share, {}, None, states)
 
 
 def validate_answer(
@@ -260,48 +264,59 @@ def check_answer(
 
     ``ask`` comes from ``helpers.make_ask``; it is asked once for each line that passed the first two layers, over the
     texts of all its evidence. Without one, or where it has no answer to be believed, the meaning is "not checked".
-    ``current`` names the version in force of each document (``{"policy": "policy-v3"}``). A line needs a person unless
-    every layer passed, no rule raised a flag, its source is not outdated and the confidence reaches ``auto_accept``.
+    Rules and version are checked wherever the evidence exists. ``current`` names the version in force of each document
+    (``{"policy": "policy-v3"}``). A line needs a person unless every layer passed, no rule raised a flag, its source is
+    not outdated and the confidence reaches ``auto_accept``.
     """
     evidence = by_id(evidence)
     lines = [read_line(number, text, evidence, threshold) for number, text in numbered(answer)]
-    sound = [line for line in lines if line.problem is None]
-    rows = ask_all(sound, evidence, ask, auto_accept) if ask else [None] * len(sound)
-    judged = {line.number: judge(line, evidence, row, current) for line, row in zip(sound, rows, strict=True)}
-    return [judged.get(line.number) or needing_a_person(line, [line.problem]) for line in lines]
+    rows = ask_all([line for line in lines if line.problem is None], evidence, ask, auto_accept) if ask else {}
+    return [judge(line, evidence, rows.get(line.number), current) for line in lines]
 
 
-def ask_all(lines: Sequence[Line], evidence: Mapping[str, Evidence], ask: Callable, auto_accept: float) -> list[dict]:
-    """The rows of ``helpers.check_citations`` for lines that passed the first two layers."""
-    import helpers  # only here: the layers before need no SDK
-
-    texts = {f"line {line.number}": cited_text(line, evidence) for line in lines}
-    citations = [
-        {"claim": line.claim, "quote": None, "section": label} for line, label in zip(lines, texts, strict=True)
-    ]
-    return helpers.check_citations(texts, citations, ask, relation_to_verdict=RELATIONS, auto_accept=auto_accept)
+def ask_all(
+    lines: Sequence[Line], evidence: Mapping[str, Evidence], ask: Callable, auto_accept: float
+) -> dict[int, dict]:
+    """Line number -> row of ``helpers.check_citations``, for lines that passed the first two layers."""
+    texts = {f"line {line.number}": cited_text(line.evidence_ids, evidence) for line in lines}
+    citations = [{"claim": line.claim, "quote": None, "section": f"line {line.number}"} for line in lines]
+    rows = check_citations(texts, citations, ask, relation_to_verdict=RELATIONS, auto_accept=auto_accept)
+    return {line.number: row for line, row in zip(lines, rows, strict=True)}
 
 
 def judge(line: Line, evidence: Mapping[str, Evidence], row: Mapping | None, current: Mapping[str, str] | None) -> Line:
-    """A line that passed the first two layers, with its other states. ``row`` is None where no model was asked."""
-    found = rules.findings(line.claim, cited_text(line, evidence))
-    row = row or {"answer": None, "verdict": None, "auto": False, "flags": (), "error": "no model was asked"}
-    flags = (*found, *row["flags"])
-    if row["verdict"]:
-        meaning = State(row["verdict"], f"{row['answer']['model']}, confidence {row['confidence']:.2f}")
-    else:
-        meaning = State("not checked", row["error"] or "no answer")
-    version = version_state([evidence[name] for name in line.evidence_ids], current)
-    reasons = [f"{flag}: {', '.join(words)}" for flag, words in found.items()] + list(row["flags"])
-    if meaning.value != "supported" or not row["auto"]:
-        reasons.append(f"meaning {meaning.value}: {meaning.reason}")
-    if version.value == "outdated":
-        reasons.append(f"outdated: {version.reason}")
-    states = {**line.states, "semantic_relation": meaning, "source_version": version}
-    line = replace(line, flags=flags, answer=row["answer"], states=states)
+    """The line with its other states. ``row`` is None where no model was asked about it."""
+    reasons = [line.problem] if line.problem else []
+    if line.states["evidence_exists"].value != "ok":
+        return needing_a_person(line, reasons)
+    found = rules.findings(line.claim, cited_text(line.evidence_ids, evidence))
+    flags = found | dict.fromkeys(row["flags"] if row else (), ())
+    reasons += [raised(flag, words) for flag, words in flags.items()]
+    states = {**line.states, "source_version": version_state([evidence[name] for name in line.evidence_ids], current)}
+    if states["source_version"].value == "outdated":
+        reasons.append(f"outdated: {states['source_version'].reason}")
+    if line.problem is None:
+        meaning = states["semantic_relation"] = meaning_state(row)
+        if meaning.value != "supported" or not row["auto"]:
+            reasons.append(f"meaning {meaning.value}: {meaning.reason}")
+    line = replace(line, flags=flags, answer=row["answer"] if row else None, states=states)
     if reasons:
         return needing_a_person(line, reasons)
     return with_state(line, "human_review", State("not needed", "supported, and no flag"))
+
+
+def raised(flag: str, words: Sequence[str]) -> str:
+    """A flag and the words that raise it, as a person or a generator reads them: numbers (两小时)."""
+    return f"{flag} ({', '.join(words)})" if words else flag
+
+
+def meaning_state(row: Mapping | None) -> State:
+    """What the model said of a line, or why there is no word of it."""
+    if row is None:
+        return State("not checked", "no model was asked")
+    if row["verdict"] is None:
+        return State("not checked", row["error"] or "no answer")
+    return State(row["verdict"], f"{row['answer']['model']}, confidence {row['confidence']:.2f}")
 
 
 def version_state(cited: Sequence[Evidence], current: Mapping[str, str] | None) -> State:
@@ -367,12 +382,10 @@ def feedback(lines: Iterable[Line]) -> list[Feedback]:
     for line in lines:
         if line.states["human_review"].value != "needed":
             continue
-        reasons = [line.problem] if line.problem else []
-        reasons += [line.states[name].value for name in ("semantic_relation", "source_version")]
-        for reason in [*reasons, *line.flags]:
-            mend = MENDS.get(reason.partition("=")[0])
-            if mend:
-                notes.append(Feedback(line.number, reason, mend))
+        reasons = [line.problem or "", *(line.states[name].value for name in ("semantic_relation", "source_version"))]
+        faults = {reason.partition("=")[0]: reason for reason in reasons}
+        faults |= {flag: raised(flag, words) for flag, words in line.flags.items()}
+        notes += [Feedback(line.number, what, MENDS[fault]) for fault, what in faults.items() if fault in MENDS]
     return notes
 
 
@@ -476,9 +489,10 @@ def may_read(item: Evidence, reader: str | Iterable[str]) -> bool:
 
 
 def runs(text: str) -> set[str]:
-    """Every six characters in a row of a text, with and without its white space."""
-    squeezed = "".join(text.split())
-    return {t[i : i + HIDDEN_RUN] for t in (text, squeezed) for i in range(len(t) - HIDDEN_RUN + 1)}
+    """Every six characters in a row of a text as it would be shown, with and without its white space."""
+    shown = one_line(text)
+    squeezed = shown.replace(" ", "")
+    return {t[i : i + HIDDEN_RUN] for t in (shown, squeezed) for i in range(len(t) - HIDDEN_RUN + 1)}
 
 
 def shown_lines(
@@ -532,10 +546,14 @@ MARKUP = re.compile(r"[\\$&<>`*_{}\[\]#+!|~=@:]|(?<!\w)-|-(?!\w)|(?<!\d)\.|\.(?!
 ENTITIES = {"\\": "&#92;", "$": "&#36;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
+def one_line(text: str) -> str:
+    """The text on one line, without what cannot be seen."""
+    return "".join(c for c in " ".join(text.split()) if c.isprintable())
+
+
 def as_text(text: str) -> str:
     """Markdown that shows the text as it is: one line, no markup, no HTML, nothing that a terminal acts on."""
-    line = "".join(c for c in " ".join(text.split()) if c.isprintable())
-    return MARKUP.sub(lambda match: ENTITIES.get(match[0], "\\" + match[0]), line)
+    return MARKUP.sub(lambda match: ENTITIES.get(match[0], "\\" + match[0]), one_line(text))
 
 
 def footnotes(

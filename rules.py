@@ -11,9 +11,10 @@ A flag sends a citation to a person, and that is all it does. Three rules, each 
 
 Numbers are compared as values, in whatever words they are written: 五千万元, 5000万元 and "50 million yuan" are equal.
 Only what converts exactly is converted: 72 hours are 3 days and a year is 12 months, but a month is not 30 days and a
-working day is not a day. "At most" and "at least" are not read. A number without a unit matches the same number with
-any unit. References (第六十六条, Section 4.1.4, RFC 7519, [E1], list markers) are not quantities; 两三天, 八折,
-31/12/2024 and times of day in words are not read.
+working day is not a day; what is written in two units (三年六个月) is two quantities. "At most" and "at least" are not
+read, nor whom a number belongs to. A number without a unit matches the same number with any unit. References
+(第六十六条, Section 4.1.4, RFC 7519, [E1], list markers) are not quantities; 两三天, 八折, 31/12/2024 and times of
+day in words (上午九点 is not 9:00) are not read.
 
 Every pattern is bounded, so that hostile text costs time in proportion to its length.
 """
@@ -36,13 +37,9 @@ ZERO_TO_NINETEEN = (
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 ENGLISH_DIGITS = {word: i for i, word in enumerate(ZERO_TO_NINETEEN.split())}
 ENGLISH_DIGITS |= {word: 10 * i for i, word in enumerate(TENS.split(), start=2)}
-ENGLISH_MULTIPLIERS = {
-    "hundred": 100,
-    "thousand": 1000,
-    "million": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
-}
+ENGLISH_MULTIPLIERS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+ENGLISH_SCALES = ENGLISH_MULTIPLIERS | {"mn": 10**6, "bn": 10**9, "tn": 10**12}  # after digits: $3.2bn
+CURRENCY_SCALES = {"k": 1000, "m": 10**6}  # after a currency's digits only: "10m" may be metres
 
 # --- units: written form -> (dimension, size in the dimension's own base unit) ------------------------------------
 
@@ -93,10 +90,10 @@ def _any_of(words: Iterable[str]) -> str:
 
 _DIGIT = "".join(CHINESE_DIGITS)
 _MULTIPLIER = "".join(CHINESE_MULTIPLIERS)
-_ARABIC = r"(?:\d{1,3}(?:,\d{3}){1,8}(?![\d,])|\d{1,3}(?:[ \xa0\u202f]\d{3}){1,8}(?!\d)|\d{1,30})(?:\.\d{1,12})?"
-# 五千万, 二〇二一, 三点五, 5000万, 3万5千: at most 41 characters, nobody writes a number in more.
+_ARABIC = r"(?:\d{1,3}(?:[,，]\d{3}){1,8}(?![\d,，])|\d{1,3}(?:[ \xa0\u202f]\d{3}){1,8}(?!\d)|\d{1,30})(?:\.\d{1,12})?"
+# 五千万, 二〇二一, 三点五, 5000 万, 3万5千: at most 41 characters, nobody writes a number in more.
 _RUN = (
-    rf"(?:{_ARABIC}|[{_DIGIT}{_MULTIPLIER}])"
+    rf"(?:{_ARABIC}(?:\s(?=[百千]?[万萬亿億]))?|[{_DIGIT}{_MULTIPLIER}])"
     rf"(?:[{_DIGIT}{_MULTIPLIER}]|(?<=[{_DIGIT}])点(?=[{_DIGIT}])|(?<=[{_MULTIPLIER}])\d){{0,40}}"
 )
 _WORD = rf"(?:{_any_of([*ENGLISH_DIGITS, *ENGLISH_MULTIPLIERS])})(?![a-z])"
@@ -146,8 +143,10 @@ _QUANTITIES = (
     rf"(?P<below>\d{{1,9}}|[{_DIGIT}{_MULTIPLIER}]{{1,8}})分之(?P<above>{_RUN})",
     r"(?P<over>\d)/(?P<under>[1-9])",
     r"(?<![上下前后大])半个?(?P<half>年|月|小时|天|日)",
-    rf"(?:(?P<currency>{_CURRENCY})\s?)?(?:(?P<run>{_RUN})(?:[\s-]?(?P<scale>{_any_of(ENGLISH_MULTIPLIERS)})(?![a-z]))?"
-    rf"|(?P<words>{_WORDS}))(?:\s?\({_RUN}\))?(?:[\s-]{{0,2}}(?P<unit>{_UNIT}))?",
+    rf"(?:(?P<currency>{_CURRENCY})\s?)?(?:(?P<run>{_RUN})"
+    rf"(?:[\s-]?(?P<scale>{_any_of(ENGLISH_SCALES)}|(?(currency)[{''.join(CURRENCY_SCALES)}]|(?!)))(?![a-z]))?"
+    rf"|(?P<words>{_WORDS}))(?:\s?\({_RUN}\))?(?P<and_half>个半|\sand\sa\shalf)?"
+    rf"(?:[\s-]{{0,2}}(?P<unit>{_UNIT}|(?<=个半)月)(?P<half_after>(?<=[年月周天日时])半(?![数价]))?)?",
 )
 _SCAN = re.compile(
     rf"(?P<date>{'|'.join(_DATES)})|(?P<reference>{'|'.join(_REFERENCES)})|{'|'.join(_QUANTITIES)}",
@@ -200,7 +199,7 @@ def _total(parts: Iterable[tuple[Fraction, bool]]) -> Fraction:
 def _run_amount(run: str) -> Fraction | None:
     """The value of digits, Chinese numerals or both (5,000, 二〇二一, 3万5千); None for 三五 and 两三: "some"."""
     parts: list[tuple[Fraction, bool]] = []
-    tokens = _TOKEN.findall(re.sub(r"[,\s]", "", run))
+    tokens = _TOKEN.findall(re.sub(r"[,，\s]", "", run))
     for token in tokens:
         if token in CHINESE_MULTIPLIERS:
             parts.append((Fraction(CHINESE_MULTIPLIERS[token]), True))
@@ -257,52 +256,67 @@ def _date(match: re.Match) -> tuple[int | None, int | None, int | None]:
 def _candidates(text: str) -> Iterator[Quantity]:
     """Every number that is not a reference, with the unit written beside it."""
     for match in _SCAN.finditer(text):
-        start, end = match.span()
         if match["reference"] is not None:
             continue
-        if match["date"] is not None:
-            yield Quantity(match[0], _date(match), "date", Fraction(1), start, end)
-        elif match["clock"]:
-            hour, minute = match["clock"].split(":")
-            yield Quantity(match[0], Fraction(60 * int(hour) + int(minute)), "time of day", Fraction(1), start, end)
-        elif match["over"]:
-            yield Quantity(
-                match[0], Fraction(int(match["over"]), int(match["under"])), "share", Fraction(1), start, end
-            )
-        elif match["half"]:
-            unit = match["half"].replace("月", "个月")
-            yield Quantity(match[0], Fraction(1, 2), UNITS[unit][0], Fraction(UNITS[unit][1]), start, end)
-        elif match["below"]:
-            below, above = _run_amount(match["below"]), _run_amount(match["above"])
-            if below and above is not None:
-                percent = below in (100, 1000, 10000)
-                amount, factor = (above, 1 / below) if percent else (above / below, Fraction(1))
-                yield Quantity(match[0], amount, "share", factor, start, end)
-        else:
-            dimension, factor = UNITS.get(re.sub(r"[\s-]", " ", (match["unit"] or "").lower()), ("", 1))
-            if match["currency"] and not dimension:
-                dimension = CURRENCY_PREFIXES[match["currency"].lower()]
-            if match["run"]:
-                amount = _run_amount(match["run"])
-                if amount is not None:
-                    amount *= ENGLISH_MULTIPLIERS.get((match["scale"] or "").lower(), 1)
-                    yield Quantity(match[0], amount, dimension, Fraction(factor), start, end)
-            else:
-                numbers = [
-                    (match.start("words") + a, match.start("words") + b, n) for a, b, n in _word_amounts(match["words"])
-                ]
-                for a, b, amount in numbers[:-1]:
-                    yield Quantity(text[a:b], amount, "", Fraction(1), a, b)
-                a, _, amount = numbers[-1]
-                yield Quantity(text[a:end], amount, dimension, Fraction(factor), a, end)
+        if match["words"]:
+            yield from _worded(match, text)
+        elif (read := _read(match)) is not None:
+            yield Quantity(match[0], *read, *match.span())
+
+
+def _read(match: re.Match) -> tuple[Fraction | tuple, str, Fraction] | None:
+    """(amount, dimension, factor) of a match that holds one number in digits or Chinese; None for "some"."""
+    if match["date"] is not None:
+        return _date(match), "date", Fraction(1)
+    if match["clock"]:
+        hour, minute = match["clock"].split(":")
+        return Fraction(60 * int(hour) + int(minute)), "time of day", Fraction(1)
+    if match["over"]:
+        return Fraction(int(match["over"]), int(match["under"])), "share", Fraction(1)
+    if match["half"]:
+        return Fraction(1, 2), *_unit(match["half"].replace("月", "个月"))
+    if match["below"]:
+        below, above = _run_amount(match["below"]), _run_amount(match["above"])
+        if not below or above is None:
+            return None
+        return (above, "share", 1 / below) if below in (100, 1000, 10000) else (above / below, "share", Fraction(1))
+    amount = _run_amount(match["run"])
+    if amount is None:
+        return None
+    scale = (ENGLISH_SCALES | CURRENCY_SCALES).get((match["scale"] or "").lower(), 1)
+    return amount * scale + _half(match), *_written_unit(match)
+
+
+def _worded(match: re.Match, text: str) -> Iterator[Quantity]:
+    """The numbers in English words of a match; the last one has the unit."""
+    numbers = [(match.start("words") + a, match.start("words") + b, n) for a, b, n in _word_amounts(match["words"])]
+    for a, b, amount in numbers[:-1]:
+        yield Quantity(text[a:b], amount, "", Fraction(1), a, b)
+    a, _, amount = numbers[-1]
+    yield Quantity(text[a : match.end()], amount + _half(match), *_written_unit(match), a, match.end())
+
+
+def _half(match: re.Match) -> Fraction:
+    """What 三年半, 两个半小时 and "three and a half years" add to their number."""
+    return Fraction(bool(match["and_half"] or match["half_after"]), 2)
+
+
+def _written_unit(match: re.Match) -> tuple[str, Fraction]:
+    """(dimension, factor) of the unit or currency beside a number; ("", 1) where there is none."""
+    if match["unit"]:
+        return _unit("个月" if match["unit"] == "月" else re.sub(r"[\s-]", " ", match["unit"].lower()))
+    return CURRENCY_PREFIXES.get((match["currency"] or "").lower(), ""), Fraction(1)
+
+
+def _unit(name: str) -> tuple[str, Fraction]:
+    dimension, size = UNITS[name]
+    return dimension, Fraction(size)
 
 
 def _scale(text: str) -> int:
     """The 万, 亿 or million at the end of a number's text, or 1."""
-    scales = [
-        n for word, n in (CHINESE_MULTIPLIERS | ENGLISH_MULTIPLIERS).items() if n >= 1000 and word in text.lower()
-    ]
-    return max(scales, default=1)
+    scales = (CHINESE_MULTIPLIERS | ENGLISH_SCALES).items()
+    return max((n for word, n in scales if n >= 1000 and word in text.lower()), default=1)
 
 
 def _with_shared_units(found: list[Quantity], text: str) -> list[Quantity]:
@@ -390,7 +404,10 @@ def missing_numbers(claim: str, evidence: str) -> list[Quantity]:
 _ABSOLUTES = [
     (re.compile(rf"(?<![不非])(?<!\bnot )(?:{said})", re.IGNORECASE), re.compile(rf"{said}|{allowed}", re.IGNORECASE))
     for said, allowed in [
-        (r"全部|所有|一切|任何|一律|\b(?:all|every|any|each|everyone|everything|anyone)\b", r"各|每|均|凡"),
+        (
+            r"全部|所有|一切|任何|一律|\b(?:all|every|any|each|everyone|everything|anyone)\b",
+            r"各|每(?![年月日天周季])|均|凡",
+        ),
         (
             r"一定(?![的期范程数条比规时情金])|必定|必然|肯定|始终|总是|\b(?:certainly|definitely|always)\b",
             r"一直|随时",
@@ -402,9 +419,10 @@ _ABSOLUTES = [
         (r"只能|只有|仅|唯一|\b(?:only|solely|exclusively)\b", r"只|限于|方可|不得|\b(?:limited to|unless|except)\b"),
         (r"免费|无偿|\bfree\b(?! (?:to|of)\b)|\bfree of charge\b", r"不收取?(?:任何)?费|\bno (?:cost|charge|fee)\b"),
         (r"无需|无须|毋须|不需要|不必", r"不需|不要求|可以不|\b(?:no need|not need|not require|without)\b"),
-        (r"永久|永远|永不|\b(?:permanent(?:ly)?|forever|never)\b", r"绝不|不得|禁止|无限期|\b(?:not|no)\b"),
+        (r"永久|永远|\b(?:permanent(?:ly)?|forever)\b", r"无限期|\bindefinite(?:ly)?\b"),
+        (r"永不|绝不|\bnever\b", r"不得|不能|不会|禁止|\b(?:not|no)\b"),
         (r"保证|确保|保障|承诺|\bguarantee[ds]?\b|\bensure[ds]?\b", r"应当|\b(?:shall|must)\b"),
-        (r"绝对|完全|彻底|绝不|百分之百|\b(?:absolutely|completely|totally|fully)\b", r"全部|不得|禁止"),
+        (r"绝对|完全|彻底|百分之百|\b(?:absolutely|completely|totally|fully)\b", r"全部"),
     ]
 ]
 
@@ -425,7 +443,7 @@ _TERM = re.compile(rf"[{_CHINESE}]+|\d+(?:[.,]\d+)*|[^\W\d_{_CHINESE}]+")
 _CLAUSE_END = re.compile(r"[。！？!?；;，：:\n]|[.,](?!\d)")
 # Words with a negative in them that deny nothing, and bounds ("not more than five" is no denial of "five at most").
 _NOT_NEGATION = re.compile(
-    r"不得不|不[仅但论管断妨满足良利当]|不过|不同(?!意)|不[得能应可]?(?:超过|[少低]于|[多高大小晚迟早]于)|不可(?:避免|或缺|抗力)|不动产"
+    r"不[得能可]不|不[仅但论管断妨满足良利当]|不过|不同(?!意)|不[得能应可]?(?:超过|[少低]于|[多高大小晚迟早]于)|不可(?:避免|或缺|抗力)|不动产"
     r"|未(?:来|成年)|无(?:论|偿|线|限|形|人机)|非(?:常|法|洲|营利)|除非|是非|是否"
     r"|\bnot (?:only|just|merely|simply|exceed(?:ing)?)\b|\bwhether or not\b|\bno\.\s?\d"
     r"|\b(?:no|not) (?:more|less|fewer|later|earlier|sooner|longer) than\b|\bno (?:cost|charge)\b",
@@ -436,9 +454,7 @@ _NEGATION = re.compile(
     r"|\b(?:not|never|no|cannot|neither|nor|none|without|nothing|nobody|prohibit(?:s|ed)?|forbid(?:s|den)?)\b|n['’]t\b",
     re.IGNORECASE,
 )
-MOST_CLAUSES = (
-    20  # of one claim: what follows is read as one clause, so that a huge claim costs no more than its length
-)
+MOST_CLAUSES = 20  # of one claim: the rest is read as one clause, so that a huge claim costs no more than its length
 LEAST_SHARED = 0.5  # of a clause's terms, or it is not about the same thing
 NEARLY_AS_GOOD = 0.1  # a clause this close to the best match counts as well
 

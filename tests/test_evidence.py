@@ -46,6 +46,8 @@ def test_the_two_published_samples():
         ("退款 [E1", [], "malformed_citation"),
         ("退款 E1]", [], "malformed_citation"),
         ("退款 [E1] 七天 [E2]", [], "malformed_citation"),
+        ("退款 ［Ｅ９］ 七天 [E2]", [], "malformed_citation"),
+        ("退款 [sic] 七天 [E1]", ["E1"], None),
         ("退款 [人工复核在工作日处理]", [], "malformed_citation"),
     ],
 )
@@ -131,11 +133,17 @@ def test_a_person_can_let_a_line_pass_but_not_one_without_evidence():
 
 
 def test_feedback_names_line_reason_and_mend():
-    notes = [str(note) for note in feedback(check_answer(BROKEN, [E1, E2]))]
-    assert [note.partition(": ")[0] for note in notes] == ["L1", "L2", "L3"]
-    assert notes[2].startswith("L3: missing_citation: end the line")
-    absolute = feedback(check_answer("退款申请应在七天内提交，全部免费 [E1]", [E1]))
-    assert "drop the promise" in str(absolute[0])
+    notes = feedback(check_answer(BROKEN, [E1, E2]))
+    assert [(note.number, note.reason) for note in notes] == [
+        (1, "weak_alignment=0.00"),
+        (1, "absolute (全部, 免费)"),
+        (2, "weak_alignment=0.18"),
+        (2, "numbers (两小时)"),
+        (2, "absolute (一定)"),
+        (3, "missing_citation"),
+    ]
+    assert str(notes[1]) == "L1: absolute (全部, 免费): drop the promise, or find evidence for it"
+    assert str(notes[5]).startswith("L3: missing_citation: end the line")
 
 
 def test_rewriting_ends_after_the_rounds_and_then_a_person_gets_it():
@@ -212,6 +220,7 @@ def test_a_reader_without_rights_sees_and_logs_nothing_of_the_protected_text():
             "人工复核在工作日处理 [人工复核在工作日处理]",
             "退款申请应在订单完成后提交，人工复核不承诺固定完成时间 [E1]",  # the words of E2 under the mark of E1
             "退款申请应在订单完成后提交，人工复核 不承诺 固定完成 时间 [E1]",
+            "退款申请应在订单完成后提交，人工复核不承\u200b诺固\u200b定完\u200b成时间 [E1]",
         ]
     )
     lines = check_answer(answer, passages)
@@ -224,7 +233,7 @@ def test_a_reader_without_rights_sees_and_logs_nothing_of_the_protected_text():
 
     for reader in ("", "anna", ["anna", "sales"]):
         for written in (footnotes(approved, passages, reader), paragraphs(approved, passages, reader)):
-            assert "退款申请应在订单完成后七天内提交" in written and written.count("[…") == 3
+            assert "退款申请应在订单完成后七天内提交" in written and written.count("[…") == 4
             assert not leaks(html.unescape(written).replace("\\", "")) and "service" not in written
     assert not leaks(log) and "E2" in log and "service-v2" in log
     assert not leaks("".join(validate_answer(answer, passages)[1]))

@@ -46,6 +46,21 @@ def test_pipl_notebook_prints_what_was_published(rerun):
     assert printed == text_outputs(ROOT / "pipl_citation_check.ipynb")
 
 
+def test_evidence_notebook_prints_what_was_published(rerun):
+    printed = rerun("evidence_check.ipynb")
+    assert in_order(
+        [
+            "[(1, ['E1'], 1.0), (2, ['E2'], 0.92)] []",
+            "[(1, ['E1'], 0.0), (2, ['E2'], 0.18)]",
+            "L1: weak_alignment=0.00",
+            "L2: weak_alignment=0.18",
+            "L3: missing_citation",
+        ],
+        printed,
+    )
+    assert printed == text_outputs(ROOT / "evidence_check.ipynb")
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*.ipynb")), ids=lambda path: path.name)
 def test_notebooks_are_clean(path):
     """Run from top to bottom in one go, no error, nothing on stderr, no metadata but the kernel's."""

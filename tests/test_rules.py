@@ -47,6 +47,9 @@ def test_rates_on_the_law():
         ("Refunds are guaranteed.", "Refunds are possible.", ("absolute",)),
         ("Not all refunds are paid.", "Some refunds are not paid.", ()),
         ("应当采取一定的措施", "应当采取措施", ()),
+        ("记录永久保存", "记录不得转让", ("absolute",)),
+        ("全部退款", "每年公布退款", ("absolute",)),
+        ("不能不退款给用户", "应当退款给用户", ()),
         (
             "The token must be accepted after it expires.",
             "The token MUST NOT be accepted after it expires.",
