@@ -133,7 +133,10 @@ def test_one_failing_ask_of_the_readers_own_is_one_row():
 def test_a_question_over_the_limit_is_not_sent():
     with SlowServer(0.0) as server:
         (row,) = helpers.check_citations(
-            {"1": "word " * 40_000}, [{"claim": "c", "quote": None, "section": "1"}], ask_of(server)
+            {"1": "word " * 40_000},
+            [{"claim": "c", "quote": None, "section": "1"}],
+            ask_of(server),
+            limit=1_000_000,
         )
         assert server.counts()["requests"] == 0
     assert "the limit is 32,000" in row["error"] and row["verdict"] is None

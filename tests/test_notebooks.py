@@ -10,7 +10,7 @@ def text_outputs(path) -> str:
     """All that a notebook's cells print, in order."""
     notebook = nbformat.read(path, as_version=4)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    return "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
+    return "".join(output.get("text") or output.get("data", {}).get("text/plain", "") + "\n" for output in outputs)
 
 
 def in_order(lines: list[str], text: str) -> bool:
