@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import math
 import os
 import re
@@ -9,22 +10,28 @@ import sqlite3
 import threading
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx2
 from cooksafe import JsonCache
 from filelock import FileLock
 from typesafe_sdk import (
     Choice,
+    ChoiceAnswer,
     RetryPolicy,
     TypeSafeAPIConnectionError,
-    TypeSafeAPIError,
     TypeSafeClient,
     TypeSafeRateLimitError,
 )
 
 from plain import InputError, printable, read_json
+
+RETRY = RetryPolicy()  # of a question asked alone: two more tries, within 30 s
+LONGEST_WAIT = 30.0  # seconds that an answer may take to come in; the SDK allows 10 s for each piece of it
+LARGEST_ANSWER = 1 << 20  # bytes; the answers to 64k tokens of questions are well below it
 
 
 class Unchecked(Exception):
@@ -74,7 +81,7 @@ class Ask:
     def __call__(self, claim: str, section: str) -> dict:
         answer = self.recall(claim, section)
         if answer is None:
-            (answer,) = self.request([claim], section, retry=RetryPolicy())
+            (answer,) = self.request([claim], section, retry=RETRY)
             self.keep(claim, section, answer)
         return answer
 
@@ -88,7 +95,14 @@ class Ask:
         """The client of all threads, made at the first request. Raises what the SDK thinks of key and address."""
         with self.lock:
             if self.client is None:
-                self.client = TypeSafeClient(api_key=self.key, base_url=self.endpoint, model=self.model)
+                mask_in_logs(self.key)
+                self.client = TypeSafeClient(
+                    api_key=self.key,
+                    base_url=self.endpoint,
+                    model=self.model,
+                    http_client=http_client(),
+                    compression=False,  # not every server of the protocol reads zstd, which newer Pythons would send
+                )
             return self.client
 
     def names(self, claim: str, section: str, together: bool = False) -> tuple[str, ...]:
@@ -108,11 +122,11 @@ class Ask:
             return None
         try:
             answer = self.store.get(self.names(claim, section, together))
-        except (ValueError, sqlite3.Error) as error:
+        except (ValueError, RecursionError, sqlite3.Error) as error:
             raise Unchecked(f"{self.cache} cannot be read: {error}: delete the file to ask again") from None
         if answer is None:
             return None
-        problem = answer_problem(answer, self.options)
+        problem = answer_problem(answer, self.options) or model_problem(self.model, answer.get("model", self.model))
         if problem:
             raise Unchecked(f"the answer in {self.cache} cannot be believed: {problem}: delete the file to ask again")
         return {"model": self.model, **answer, "replay": True}
@@ -131,7 +145,7 @@ class Ask:
         kept = {name: value for name, value in answer.items() if name != "replay"}
         try:
             self.store.put(self.names(claim, section, together), kept)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, InputError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or error
             warnings.warn(f"{self.cache}: the answer is used but not kept: {reason}", stacklevel=3)
 
@@ -165,18 +179,22 @@ class Ask:
         answers: list[dict | Unchecked] = []
         for n, question_id in enumerate(questions):
             reply = response.answers.get(question_id)
+            if not isinstance(reply, ChoiceAnswer):
+                answers.append(Unchecked(f"{self.endpoint} did not answer the question {question_id!r}"))
+                continue
             answer = {
-                "choice": getattr(reply, "choice", None),
-                "confidence": getattr(reply, "confidence", None),
+                "choice": reply.choice,
+                "confidence": reply.confidence,
                 "input_tokens": share(response.usage.input_tokens, n, len(questions)),
                 "output_tokens": share(response.usage.output_tokens, n, len(questions)),
-                "probabilities": getattr(reply, "probabilities", {}),
+                "probabilities": reply.probabilities,
                 "seconds": seconds,
                 "model": model,
                 "time": now,
             }
             problem = answer_problem(answer, self.options) or model_problem(self.model, model)
             if problem:
+                problem = without_key(problem, self.key)
                 answers.append(Unchecked(f"{self.endpoint} gave an answer that cannot be believed: {problem}"))
             else:
                 answers.append({**answer, "replay": False})
@@ -189,8 +207,9 @@ class Ask:
         message = f"{self.endpoint} gave no answer: {without_key(str(error), self.key)}"
         status = getattr(error, "status", 0)
         if isinstance(error, TypeSafeRateLimitError):
-            return Unchecked(message, again=(error.retry_after_ms or 0) / 1000)
-        if isinstance(error, TypeSafeAPIConnectionError) or (isinstance(error, TypeSafeAPIError) and status >= 500):
+            pause = (error.retry_after_ms or 0) / 1000
+            return Unchecked(f"{message}, and asks for a pause of {pause:,g} s" if pause else message, again=pause)
+        if isinstance(error, TypeSafeAPIConnectionError) or status == 408 or status >= 500:
             return Unchecked(message, again=0.0)
         return Unchecked(message, everywhere=status in (401, 402, 403))
 
@@ -198,6 +217,74 @@ class Ask:
 def share(total: int | None, n: int, parts: int) -> int | None:
     """The n-th of so many whole parts that sum to the total: what one answer of a request is counted for."""
     return None if total is None else total // parts + (n < total % parts)
+
+
+# --- What a server may do to us -------------------------------------------------------------------------------------
+
+
+def http_client() -> httpx2.Client:
+    """The SDK's own HTTP client, but what comes back is bounded, and no redirect is followed.
+
+    A redirect would take claim and section to a host that nobody named.
+    """
+    return httpx2.Client(
+        timeout=10.0,
+        limits=httpx2.Limits(max_connections=100, max_keepalive_connections=100, keepalive_expiry=30.0),
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [bound]},
+        follow_redirects=False,
+    )
+
+
+def bound(response: httpx2.Response) -> None:
+    """Have the reading of a response stop where it grows too large or takes too long, and refuse a compressed one."""
+    if "Content-Encoding" in response.headers:  # a megabyte may be a gigabyte once it is unpacked
+        raise httpx2.DecodingError("the answer is compressed, which was not asked for")
+    response.stream = Bounded(response.stream)
+
+
+class Bounded(httpx2.SyncByteStream):
+    """The bytes of a response, LARGEST_ANSWER at the most, within LONGEST_WAIT seconds."""
+
+    def __init__(self, stream: httpx2.SyncByteStream):
+        self.stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        deadline, left = time.monotonic() + LONGEST_WAIT, LARGEST_ANSWER
+        for piece in self.stream:
+            left -= len(piece)
+            if left < 0:
+                raise httpx2.ReadError(f"the answer is longer than {LARGEST_ANSWER:,} bytes")
+            if time.monotonic() > deadline:
+                raise httpx2.ReadError(f"the answer was not whole after {LONGEST_WAIT:.0f} s")
+            yield piece
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+def without_key(text: str, key: str) -> str:
+    """The text with every stretch of eight characters of the key masked: a server may echo what it was sent."""
+    for start in range(len(key) - 7):
+        text = text.replace(key[start : start + 8], "*" * 8)
+    return text
+
+
+@dataclass(frozen=True)
+class Masked(logging.Filter):
+    """Masks a key in what a logger writes: the SDK logs the bodies of answers, where a server may echo the key."""
+
+    key: str
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = without_key(record.getMessage(), self.key), ()
+        return True
+
+
+def mask_in_logs(key: str) -> None:
+    """Mask the key in the logs of the SDK and of its HTTP client."""
+    for name in ("typesafe_sdk", "httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy"):
+        logging.getLogger(name).addFilter(Masked(key))
 
 
 # --- Whether an answer may be believed ------------------------------------------------------------------------------
@@ -208,19 +295,23 @@ def answer_problem(answer, options: Sequence[str]) -> str | None:
 
     The choice is an option and the most likely one; the probabilities name the options, lie in [0, 1] and sum to 1
     within the rounding of two places; the confidence lies in [0, 1]. Probabilities that are None were not published.
+    Tokens and seconds, where they are given, are counts.
     """
     if not isinstance(answer, Mapping):
         return "it is no object"
     choice, probabilities, confidence = (answer.get(key) for key in ("choice", "probabilities", "confidence"))
     if choice not in options:
         return f"the choice {printable(str(choice), 40)!r} is not among the options"
-    if not is_share(confidence):
+    if not is_number(confidence, 1):
         return f"the confidence {printable(str(confidence), 40)} is not between 0 and 1"
+    for name in ("input_tokens", "output_tokens", "seconds"):
+        if answer.get(name) is not None and not is_number(answer[name], 1e9):
+            return f"{name} is {printable(str(answer[name]), 40)}"
     if probabilities is None:
         return None
     if not isinstance(probabilities, Mapping) or set(probabilities) != set(options):
         return "the probabilities do not name the options"
-    if not all(map(is_share, probabilities.values())):
+    if not all(is_number(value, 1) for value in probabilities.values()):
         return "a probability is not between 0 and 1"
     total = math.fsum(probabilities.values())
     if abs(total - 1) > 0.005 * len(options) + 1e-9:
@@ -230,24 +321,19 @@ def answer_problem(answer, options: Sequence[str]) -> str | None:
     return None
 
 
-def is_share(value) -> bool:
-    """Whether a value is a number from 0 to 1."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+def is_number(value, most: float) -> bool:
+    """Whether a value is a number from 0 to ``most``."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most
 
 
-def model_problem(asked: str, answered: str) -> str | None:
+def model_problem(asked: str, answered) -> str | None:
     """What is wrong where a pinned version (jev-1.12) was asked and another answered; an alias pins none."""
+    if not isinstance(answered, str) or not answered.strip():
+        return "it does not name the model that answered"
     pinned = re.search(r"-\d+(\.\d+)*$", asked)
     if not pinned or answered == asked or answered.startswith(f"{asked}."):
         return None
     return f"{asked} was asked, {printable(answered, 40)} answered"
-
-
-def without_key(text: str, key: str) -> str:
-    """The text with every stretch of eight characters of the key masked: a server may echo what it was sent."""
-    for start in range(len(key) - 7):
-        text = text.replace(key[start : start + 8], "*" * 8)
-    return text
 
 
 # --- Where answers are kept -----------------------------------------------------------------------------------------
@@ -264,7 +350,10 @@ class JsonStore:
     def __init__(self, path: str | Path):
         if Path(path).exists() and not isinstance(read_json(path), dict):
             raise InputError(f"{path}: not a cache of answers: restore it, or delete it to ask again")
-        self.cache = JsonCache(path)
+        try:
+            self.cache = JsonCache(path)
+        except ValueError:  # read_json allows a byte-order mark, JsonCache does not
+            raise InputError(f"{path}: not a cache of answers: save it as UTF-8 without a byte-order mark") from None
         self.cache.path = WholeFile(path)
 
     # JsonCache remembers what a function returned, under the function's name and arguments. So a function that knows

@@ -20,6 +20,8 @@ TOKENS_PER_REQUEST = 64_000
 TOKENS_PER_QUESTION = 32_000  # the state and the longest question
 BELOW_LIMIT = 0.97  # requests do not arrive as evenly as they are sent
 RETRIES = 4  # after 0.5, 1, 2 and 4 s, or after as long as the server says
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 120.0  # a server that says more is given up: limits are counted by the minute
 NO_RETRIES = RetryPolicy(max_retries=0)  # a retry of the SDK's would pass by the limits
 FAILURES_IN_A_ROW = 20  # so many requests given up with none answered between them: the server is gone
 
@@ -226,8 +228,8 @@ class Run:
                 keep(self.ask, request, answers, self.together)
         except Unchecked as reason:
             answers = [reason] * len(request.claims)
-            if reason.again is not None and request.tries < RETRIES:
-                request.not_before = time.monotonic() + max(reason.again, 0.5 * 2**request.tries)
+            if reason.again is not None and reason.again <= LONGEST_PAUSE and request.tries < RETRIES:
+                request.not_before = time.monotonic() + max(reason.again, FIRST_PAUSE * 2**request.tries)
                 request.tries += 1
                 heapq.heappush(self.waiting, request)
                 return []

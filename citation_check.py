@@ -4,8 +4,8 @@
     python citation_check.py handbook.pdf citations.json    a document of your own, and citations of it
     python citation_check.py a.md b.html citations.csv      several documents
 
-Exit code: 2 when the input cannot be read, 3 when something could not be checked, else 1 when a citation is not
-verified or needs a person, else 0.
+Exit code: 2 when the input cannot be read or --out cannot be written, 3 when something could not be checked, else 1
+when a citation is not verified or needs a person, else 0.
 """
 
 import argparse
@@ -99,13 +99,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except helpers.InputError as error:
         print(f"citation_check: {error}", file=sys.stderr)
         return 2
-    if args.out:
-        formats.write_results(results, args.out, args.documents)
     if args.json:
         print(json.dumps(results, indent=2))
     else:
         helpers.print_table(results)
         print(f"\n{helpers.answers_note(results)}")
+    if args.out:
+        try:
+            formats.write_results(results, args.out, args.documents)
+        except OSError as error:
+            print(f"citation_check: {args.out}: the results are not written: {error.strerror}", file=sys.stderr)
+            return 2
     return exit_code(results)
 
 

@@ -269,10 +269,10 @@ def write_results(rows: Iterable[Mapping], path: str | Path, paths: str | Path |
     records = result_records(rows, paths)
     if Path(path).suffix == ".jsonl":
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     elif Path(path).suffix == ".csv":
         # The byte-order mark tells a spreadsheet that this is UTF-8.
-        with open(path, "w", encoding="utf-8-sig", newline="") as file:
+        with open(path, "w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
             writer = csv.DictWriter(file, RESULT_COLUMNS)
             writer.writeheader()
             writer.writerows(
@@ -293,6 +293,6 @@ def flat(record: Mapping) -> dict:
 
 def spreadsheet_cell(value):
     """A text that a spreadsheet would run as a formula, with an apostrophe before it; anything else as it is."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")):
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")):
         return "'" + value
     return value

@@ -28,7 +28,7 @@ from wcwidth import wcswidth
 import batch
 import quotes
 import statutes
-from answers import Ask, Unchecked
+from answers import Ask, Unchecked, answer_problem
 from plain import InputError, padded, printable, read_json, read_text
 from quotes import Located, normalize  # noqa: F401  normalize is part of this module's face
 
@@ -170,7 +170,7 @@ def citation_problem(citation) -> str | None:
     for field in citation:
         meant = difflib.get_close_matches(str(field).strip().lower(), FIELDS, n=1, cutoff=0.75)
         if field not in FIELDS and meant and meant[0] not in citation:
-            return f'the field "{printable(str(field))}" is unknown: write "{meant[0]}"'
+            return f'the field "{printable(str(field), 40)}" is unknown: write "{meant[0]}"'
     for field in ("claim", "quote"):
         if field not in citation:
             return f'the field "{field}" is missing' + (": write null where nothing is quoted" * (field == "quote"))
@@ -185,11 +185,21 @@ def citation_problem(citation) -> str | None:
         return 'the field "section" is not a label, nor a list of labels'
     if quote is None and section is None:
         return 'neither "quote" nor "section" is given: there is nothing to check the claim against'
-    try:
-        "\n".join([claim, quote or "", *section_labels(section)]).encode()
-    except UnicodeEncodeError:
-        return "the text holds half a surrogate pair, which is no character: mend its encoding"
+    if not is_encodable("\n".join([claim, quote or "", *section_labels(section)])):
+        return f"the text {HALF_A_PAIR}"
     return None
+
+
+HALF_A_PAIR = "holds half a surrogate pair, which is no character: mend its encoding"
+
+
+def is_encodable(text: str) -> bool:
+    """Whether a text consists of characters, and not of halves of surrogate pairs, which JSON and PDF can bring."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def citation_ids(citations: Iterable) -> list[str]:
@@ -438,7 +448,7 @@ def first_gate(
     try:
         located = locate(sections, citation, near)
     except Unchecked as reason:
-        return {**row, "error": str(reason)}, None
+        return {**row, "error": printable(str(reason), 400)}, None
     row |= {name: getattr(located, name) for name in ("section", "status", "match", "start", "end")}
     if located.text and len(located.text) > limit:
         try:
@@ -448,6 +458,10 @@ def first_gate(
     row["flags"] = list(located.flags)
     if located.text and rules:
         row["flags"] = list(dict.fromkeys([*row["flags"], *rules(citation["claim"], located.text)]))
+    if located.text and not is_encodable(located.text):
+        return {**row, "error": f"the text of its section {HALF_A_PAIR}"}, None
+    if located.status == "section-only" and not located.text.strip():
+        return {**row, "error": f"section {printable(str(row['section']), 40)!r} is empty"}, None
     if "no-such-section" in row["flags"] and not located.text:
         row["error"] = f"the source has no section {printable(str(row['cited']), 40)!r}"
     return row, located.text or None
@@ -472,6 +486,10 @@ def second_gate(
     auto_accept: float | Mapping[str, float],
 ) -> dict:
     """The row with the answer to its question folded in, or with the reason why there is none."""
+    asked = row["error"] is None and row["status"] != "missing"
+    if asked and not isinstance(answer, Unchecked):  # an ask of the reader's own may give anything
+        problem = answer_problem(answer, option_names(answer))
+        answer = Unchecked(f"ask gave an answer that cannot be believed: {problem}") if problem else answer
     if isinstance(answer, Unchecked):
         return {**row, "error": printable(str(answer), 400)}
     flags, error = row["flags"], row["error"]
@@ -481,6 +499,16 @@ def second_gate(
     if answer and folded["verdict"] is None:
         error = f"no verdict for the relation {printable(answer['choice'], 40)!r}: name one in relation_to_verdict"
     return {**row, "flags": flags, "answer": answer, **folded, "error": error}
+
+
+def option_names(answer) -> list:
+    """The options that an answer itself names: in its probabilities, else its choice."""
+    if not isinstance(answer, Mapping):
+        return []
+    choice, probabilities = answer.get("choice"), answer.get("probabilities")
+    if isinstance(probabilities, Mapping):
+        return list(probabilities)
+    return [choice] if isinstance(choice, str) else []
 
 
 def defines_confidence_otherwise(answer: Mapping) -> bool:
@@ -601,11 +629,11 @@ def print_table(results: Sequence[Mapping], expected: Mapping[str, str] | Sequen
     flagged = any(row["flags"] for row in results)
 
     def line(name, status, relation, confidence, label, action, right, flags) -> str:
-        cells = f"{padded(name, width)}{status:<14}{relation:<16}{confidence:>4}  "
+        cells = f"{padded(name, width)}{status:<14}{padded(relation, 16)}{confidence:>4}  "
         if expected is None:
-            cells += f"{label:<14}{action:>6}"
+            cells += f"{padded(label, 14)}{action:>6}"
         else:
-            cells += f"{label:<13}{action:<7}{right:<12}"
+            cells += f"{padded(label, 13)}{action:<7}{padded(right, 12)}"
         return (f"{cells}  {flags}" if flagged else cells).rstrip()
 
     print(line("citation", "quote", "relation", "conf", "verdict", "action", "expected", "flags"))
@@ -615,11 +643,11 @@ def print_table(results: Sequence[Mapping], expected: Mapping[str, str] | Sequen
             line(
                 printable(row["id"], ID_COLUMNS),
                 row["status"] or "-",
-                answer["choice"] if answer else "-",
+                printable(answer["choice"], 15) if answer else "-",
                 "-" if row["confidence"] is None else f"{row['confidence']:.2f}",
-                row["verdict"] or "unchecked",
+                printable(row["verdict"] or "unchecked", 12),
                 "auto" if row["auto"] else "review",
-                "" if expected is None else expected.get(row["id"], "-"),
+                "" if expected is None else printable(str(expected.get(row["id"], "-")), 12),
                 ", ".join(row["flags"]),
             )
         )
@@ -659,5 +687,9 @@ def usage(results: Sequence[Mapping]) -> dict:
 def playground_link(
     claim: str, section: str, questions: Mapping[str, Choice | Mapping] = QUESTIONS, model: str = TYPESAFE_MODEL
 ) -> str:
-    """The address that opens this question in TypeSafe's playground. It contains the claim and the whole section."""
+    """The address that opens this question in TypeSafe's playground.
+
+    It contains the claim and the whole section, for anybody who has it to read: make none for a confidential document.
+    Nothing is sent until it is opened.
+    """
     return make_playground_link({"claim": claim, "section": section}, questions, models=[model])

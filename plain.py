@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from wcwidth import wcswidth, wcwidth
+from wcwidth import wcswidth
 
 
 class InputError(ValueError):
@@ -37,16 +37,13 @@ def parsed_json(text: str, path: str | Path):
 
 def printable(text: str, width: int | None = None) -> str:
     """The text on one line, with nothing that a terminal acts on, cut to a width in columns (Chinese takes two)."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
-    if width is None or wcswidth(shown) <= width:
+    start = text if width is None else text[: 2 * width + 1]  # more does not fit, unless it piles marks on a letter
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in start)
+    if width is None or (len(start) == len(text) and wcswidth(shown) <= width):
         return shown
-    kept, room = "", width - 1
-    for character in shown:
-        room -= max(wcwidth(character), 0)
-        if room < 0:
-            break
-        kept += character
-    return kept + "…"
+    while wcswidth(shown) >= width:
+        shown = shown[:-1]
+    return shown + "…"
 
 
 def padded(text: str, width: int) -> str:
