@@ -344,12 +344,20 @@ def open_store(path: str | Path) -> "JsonStore | SqliteStore":
     return JsonStore(path) if Path(path).suffix == ".json" else SqliteStore(path)
 
 
+def read_answers(path: str | Path) -> dict:
+    """The answers that a JSON file holds. Raises InputError where it is no cache of answers."""
+    kept = read_json(path)
+    if not isinstance(kept, dict):
+        raise InputError(f"{path}: not a cache of answers: restore it, or delete it to ask again")
+    return kept
+
+
 class JsonStore:
     """cooksafe's JsonCache over a JSON file: readable, committed beside a notebook; each new answer rewrites it all."""
 
     def __init__(self, path: str | Path):
-        if Path(path).exists() and not isinstance(read_json(path), dict):
-            raise InputError(f"{path}: not a cache of answers: restore it, or delete it to ask again")
+        if Path(path).exists():
+            read_answers(path)
         try:
             self.cache = JsonCache(path)
         except ValueError:  # read_json allows a byte-order mark, JsonCache does not
@@ -385,7 +393,7 @@ class WholeFile(type(Path())):
         new = Path(f"{self}.{os.getpid()}.tmp")
         with FileLock(f"{self}.lock"):
             if self.exists() and self.version() != getattr(self, "written", None):
-                both = read_json(self) | json.loads(text)
+                both = read_answers(self) | json.loads(text)
                 text = json.dumps(dict(sorted(both.items())), indent=2)
             try:
                 size = new.write_text(text, encoding="utf-8")
