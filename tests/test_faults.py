@@ -1,7 +1,6 @@
 """What a server may do to us: each fault ends as a retry or as a row that says what happened, never as a verdict."""
 
 import json
-import logging
 import os
 import secrets
 import subprocess

@@ -1,0 +1,147 @@
+"""The notebooks as a reader meets them: JupyterLab in a real browser, all cells run, everything on the page.
+
+Skipped, with the reason, where there is no Chromium: `apt-get install chromium fonts-noto-cjk`, or
+`playwright install chromium`.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import helpers
+
+lzstring = pytest.importorskip("lzstring")
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+TOKEN = "token-of-the-test"
+NOTEBOOKS = sorted(path.name for path in ROOT.glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium: the system's, else the one that Playwright brings."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    sandbox = [] if hasattr(os, "geteuid") and os.geteuid() else ["--no-sandbox"]  # Chromium has none for root
+    with sync_api.sync_playwright() as playwright:
+        if not found and not Path(playwright.chromium.executable_path).exists():
+            pytest.skip("no Chromium: apt-get install chromium fonts-noto-cjk, or playwright install chromium")
+        chromium = playwright.chromium.launch(executable_path=found, args=sandbox)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The address of a JupyterLab over a copy of the project, in a folder with spaces and Chinese in its path."""
+    base = tmp_path_factory.mktemp("lab")
+    folder = base / "my 引用 check"
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".*", "out", "__pycache__"))
+    # Settings of its own, and not those of the person who runs the tests. Cells out of sight are on the page, too.
+    settings = base / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"windowingMode": "none"}')
+    own = {"JUPYTER_CONFIG_DIR": "config", "JUPYTERLAB_SETTINGS_DIR": "settings"}
+    own |= {"JUPYTERLAB_WORKSPACES_DIR": "workspaces"}
+    env = {**os.environ, **{name: str(base / path) for name, path in own.items()}}
+    command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--port=0", "--allow-root", "--LabApp.news_url="]
+    command += [f"--ServerApp.token={TOKEN}", f"--ServerApp.root_dir={folder}"]
+    log = base / "lab.log"
+    with log.open("w") as file:
+        server = subprocess.Popen(command, cwd=folder, env=env, stdout=file, stderr=file)
+    try:
+        yield started(server, log)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def started(server: subprocess.Popen, log: Path) -> str:
+    """The address that JupyterLab says it listens at, once it answers there."""
+    for _ in range(600):
+        found = re.search(r"http://(?:127\.0\.0\.1|localhost):\d+/", log.read_text(errors="replace"))
+        if found:
+            try:
+                urllib.request.urlopen(f"{found[0]}api", timeout=5).close()
+                return found[0]
+            except urllib.error.URLError:
+                pass
+        if server.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise RuntimeError(f"JupyterLab did not start: {log.read_text(errors='replace')[-2000:]}")
+
+
+@pytest.fixture(scope="module", params=NOTEBOOKS)
+def run(request, browser, lab):
+    """(the page, the notebook's cells) of each notebook, opened in JupyterLab, all its cells run."""
+    cells = json.loads((ROOT / request.param).read_text(encoding="utf-8"))["cells"]
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(f"{lab}lab/tree/{request.param}?reset&token={TOKEN}")
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
+    assert page.locator(".jp-Dialog").count() == 0  # it would ask which kernel to take
+    page.get_by_text("Kernel", exact=True).first.click()
+    page.get_by_text("Restart Kernel and Run All Cells…", exact=True).click()
+    page.locator(".jp-Dialog .jp-mod-warn").click()
+    prompts = page.locator(".jp-CodeCell .jp-InputPrompt")  # [*] until a cell is done, then its number
+    numbers = [f"[{n}]:" for n in range(1, 1 + sum(cell["cell_type"] == "code" for cell in cells))]
+    sync_api.expect(prompts.nth(0)).to_have_text("[*]:")
+    sync_api.expect(prompts).to_have_text(numbers, timeout=120_000)
+    yield page, cells
+    page.close()
+
+
+def test_no_cell_fails_and_no_dialog_asks(run):
+    page, _ = run
+    assert page.locator(".jp-Dialog").count() == 0
+    assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
+    assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+
+
+def test_what_the_committed_notebook_shows_is_on_the_page(run):
+    """Diagrams drawn, tables laid out, plots with something in them, and the printed text to the letter."""
+    page, cells = run
+    prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    printed = ["".join(output["text"]) for output in outputs if "text" in output]
+    plots = sum("image/png" in output.get("data", {}) for output in outputs)
+    tables = sum("text/html" in output.get("data", {}) for output in outputs)
+    tables += sum(len(re.findall(r"^\|[ :|-]+\|$", text, re.MULTILINE)) for text in prose)
+    diagrams = sum(text.count("```mermaid") for text in prose)
+    assert diagrams or plots or tables
+    sync_api.expect(page.locator(".jp-RenderedMermaid img")).to_have_count(diagrams, timeout=30_000)
+    sync_api.expect(page.locator(".jp-Notebook table")).to_have_count(tables)
+    sync_api.expect(page.locator(".jp-OutputArea img")).to_have_count(plots)
+    for image in page.locator(".jp-OutputArea img, .jp-RenderedMermaid img").all():
+        assert image.evaluate("image => image.complete && image.naturalWidth") > 200
+    shown = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stdout']").all_text_contents()
+    assert "".join("".join(shown).split()) == "".join("".join(printed).split())
+
+
+def test_the_links_address_is_the_question(browser, lab):
+    """Playground links decode to claim, section and question; the first notebook ends with one."""
+    page = browser.new_page()
+    page.goto(f"{lab}lab/tree/citation_check.ipynb?reset&token={TOKEN}")
+    link = page.locator(".jp-OutputArea a[href*='playground#share/']")
+    link.wait_for(timeout=60_000)
+    shared = json.loads(
+        lzstring.LZString().decompressFromEncodedURIComponent(link.get_attribute("href").partition("#share/")[2])
+    )
+    page.close()
+    sections = helpers.split_sections(helpers.load_source())
+    citation = next(c for c in helpers.load_citations() if c["id"] == "exp_required")
+    assert json.loads(shared["documentText"]) == {"claim": citation["claim"], "section": sections["4.1.4"]}
+    question = helpers.QUESTIONS["relation"].model_dump(exclude_none=True)
+    assert json.loads(shared["promptsText"]) == {"relation": question}
+    assert shared["selectedModels"] == [helpers.TYPESAFE_MODEL]
