@@ -36,7 +36,10 @@ def browser():
     with sync_api.sync_playwright() as playwright:
         if not found and not Path(playwright.chromium.executable_path).exists():
             pytest.skip("no Chromium: apt-get install chromium fonts-noto-cjk, or playwright install chromium")
-        chromium = playwright.chromium.launch(executable_path=found, args=sandbox)
+        try:
+            chromium = playwright.chromium.launch(executable_path=found, args=sandbox)
+        except sync_api.Error as error:
+            pytest.skip(f"Chromium does not start: {str(error).splitlines()[0]}")
         yield chromium
         chromium.close()
 
@@ -91,15 +94,20 @@ def run(request, browser, lab):
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
     assert page.locator(".jp-Dialog").count() == 0  # it would ask which kernel to take
-    page.get_by_text("Kernel", exact=True).first.click()
-    page.get_by_text("Restart Kernel and Run All Cells…", exact=True).click()
-    page.locator(".jp-Dialog .jp-mod-warn").click()
     prompts = page.locator(".jp-CodeCell .jp-InputPrompt")  # [*] until a cell is done, then its number
-    numbers = [f"[{n}]:" for n in range(1, 1 + sum(cell["cell_type"] == "code" for cell in cells))]
-    sync_api.expect(prompts.nth(0)).to_have_text("[*]:")
-    sync_api.expect(prompts).to_have_text(numbers, timeout=120_000)
+    count = sum(cell["cell_type"] == "code" for cell in cells)
+    choose(page, "Edit", "Clear Outputs of All Cells")
+    sync_api.expect(prompts).to_have_text(["[ ]:"] * count)
+    choose(page, "Run", "Run All Cells")
+    sync_api.expect(prompts).to_have_text([f"[{n}]:" for n in range(1, count + 1)], timeout=120_000)
     yield page, cells
     page.close()
+
+
+def choose(page, menu: str, entry: str) -> None:
+    """Choose an entry of one of JupyterLab's menus, as a reader does."""
+    page.locator(".lm-MenuBar-itemLabel").get_by_text(menu, exact=True).click()
+    page.locator(".lm-Menu-item:not(.lm-mod-disabled) .lm-Menu-itemLabel").get_by_text(entry, exact=True).click()
 
 
 def test_no_cell_fails_and_no_dialog_asks(run):
@@ -114,6 +122,7 @@ def test_what_the_committed_notebook_shows_is_on_the_page(run):
     page, cells = run
     prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    prose += ["".join(output.get("data", {}).get("text/markdown", "")) for output in outputs]
     printed = ["".join(output["text"]) for output in outputs if "text" in output]
     plots = sum("image/png" in output.get("data", {}) for output in outputs)
     tables = sum("text/html" in output.get("data", {}) for output in outputs)
@@ -124,7 +133,7 @@ def test_what_the_committed_notebook_shows_is_on_the_page(run):
     sync_api.expect(page.locator(".jp-Notebook table")).to_have_count(tables)
     sync_api.expect(page.locator(".jp-OutputArea img")).to_have_count(plots)
     for image in page.locator(".jp-OutputArea img, .jp-RenderedMermaid img").all():
-        assert image.evaluate("image => image.complete && image.naturalWidth") > 200
+        assert image.evaluate("image => image.complete && image.naturalWidth") > 100
     shown = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stdout']").all_text_contents()
     assert "".join("".join(shown).split()) == "".join("".join(printed).split())
 
