@@ -119,11 +119,12 @@ def split_sections(source: str) -> Sections:
     other = [(m.start(), m[1] or m[2]) for m in OTHER_HEADING.finditer(source) if not first <= m.start() <= last]
     heads = [(0, "Front page"), *sorted(numbered + other)]
     ends = [start for start, _ in heads[1:]] + [len(source)]
-    texts: dict[str, str] = {}
+    parts: dict[str, list[str]] = {}
     for (start, label), end in zip(heads, ends, strict=True):
         text = source[start:end].strip()
         if text:
-            texts[label] = f"{texts[label]}\n\n{text}" if label in texts else text
+            parts.setdefault(label, []).append(text)
+    texts = {label: "\n\n".join(pieces) for label, pieces in parts.items()}
     labels = {label for _, label in numbered}
     return Sections(
         {label: text for label, text in texts.items() if label in labels},
