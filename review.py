@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import ipywidgets
 import pandas as pd
@@ -37,6 +37,9 @@ import evaluation
 import formats
 import helpers
 from plain import InputError, printable, read_text
+
+if TYPE_CHECKING:
+    from IPython.display import HTML
 
 CANNOT_TELL = "cannot-tell"
 CHOICES = (*evaluation.VERDICTS, CANNOT_TELL)
@@ -615,6 +618,14 @@ def page_html(question: Question) -> str:
     return f'<div class="ccr-page">{"".join(parts)}</div>'
 
 
+def cards(questions: Iterable[Question]) -> "HTML":
+    """The questions one below the other, to be read and not decided: page, answer and reasons of each."""
+    from IPython.display import HTML
+
+    each = (f'<div class="ccr-card">{page_html(question)}{answer_html(question.row)}</div>' for question in questions)
+    return HTML(STYLE + "".join(each))
+
+
 def where(question: Question) -> str:
     """Which text a person sees, and how the quote stands in it."""
     row, label = question.row, shown(question.label)
@@ -689,6 +700,10 @@ STYLE = """<style>
 .ccr-quote { max-height: 5.2em; padding-left: 12px; border-left: 3px solid var(--jp-border-color1, #d1d5db); }
 .ccr-page > .ccr-text { flex: 1 1 0; min-height: 120px; padding: 8px 12px;
   border: 1px solid var(--jp-border-color1, #d1d5db); border-radius: 4px; }
+.ccr-card { max-width: 900px; margin: 0 0 28px; padding: 0 14px 14px; border-radius: 6px;
+  border: 1px solid var(--jp-border-color2, #e5e7eb); }
+.ccr-card .ccr-page { height: auto; margin-bottom: 10px; }
+.ccr-card .ccr-text { max-height: 16em; min-height: 0; }
 .ccr-text mark { background: #ffe08a; color: #1f2937; padding: 1px 0; }
 .ccr-text summary { cursor: pointer; color: var(--jp-ui-font-color2, #6b7280); }
 .ccr-unseen { background: #d9622b; color: white; font: 12px monospace; padding: 0 2px; unicode-bidi: isolate; }
