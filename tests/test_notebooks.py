@@ -1,5 +1,7 @@
 """Each notebook re-executed in a real kernel, outside the project's folder: what it prints is what was published."""
 
+import json
+
 import nbformat
 import papermill
 import pytest
@@ -23,9 +25,10 @@ def in_order(lines: list[str], text: str) -> bool:
 def rerun(tmp_path_factory):
     """Executes a notebook of the project into a folder of its own; its text outputs."""
 
-    def run(name: str) -> str:
+    def run(name: str, **parameters) -> str:
         out = tmp_path_factory.mktemp("out") / name
-        papermill.execute_notebook(ROOT / name, out, cwd=ROOT, kernel_name="python3", progress_bar=False)
+        settings = {"cwd": ROOT, "kernel_name": "python3", "progress_bar": False}
+        papermill.execute_notebook(ROOT / name, out, parameters, **settings)
         return text_outputs(out)
 
     return run
@@ -59,6 +62,55 @@ def test_evidence_notebook_prints_what_was_published(rerun):
         printed,
     )
     assert printed == text_outputs(ROOT / "evidence_check.ipynb")
+
+
+TOUR = {
+    "document": str(ROOT / "tests" / "data" / "tour.md"),
+    "citations": str(ROOT / "tests" / "data" / "tour.json"),
+    "check_rules": True,
+    "near": 0.7,
+    "section_limit": 300,
+}
+FLAGS = [
+    "moved",
+    "repeated",
+    "short",
+    "case",
+    "elided",
+    "negation",
+    "spans",
+    "near",
+    "narrowed",
+    "no-such-section",
+    "numbers",
+    "absolute",
+    "confidence-definition",
+]
+
+
+def test_a_document_of_ones_own_without_a_key(rerun, tmp_path):
+    printed = rerun("your_documents.ipynb", **TOUR, answers=str(tmp_path / "answers.sqlite"))
+    assert "0 answers replayed from the cache, 0 asked live" in printed
+    assert "no key, and no answer of jev-1.12 in answers.sqlite: set TYPESAFE_API_KEY to ask" in printed
+    assert "missing           missing       -                  -  fabricated      auto" in printed
+
+
+def test_a_document_of_ones_own_live_raises_every_status_match_and_flag(rerun, serve, monkeypatch, tmp_path):
+    server = serve("confidence-margin")
+    for name, value in {"API_KEY": server.key, "ENDPOINT": server.url, "MODEL": "jev-latest"}.items():
+        monkeypatch.setenv(f"TYPESAFE_{name}", value)
+    results = tmp_path / "results.jsonl"
+    parameters = {**TOUR, "answers": str(tmp_path / "answers.sqlite"), "results_file": str(results)}
+    printed = rerun("your_documents.ipynb", **parameters)
+    assert "0 answers replayed from the cache, 16 asked live; model: jevcompat-mock-0.1" in printed
+    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    assert {row["status"] for row in rows} == {"found", "missing", "section-only", "near", None}
+    assert {row["match"] for row in rows} == {"verbatim", "folded", "elided", None}
+    assert {flag for row in rows for flag in row["flags"]} == set(FLAGS)
+    assert all(row["action"] == "review" for row in rows if row["flags"])
+    requests = server.requests
+    rerun("your_documents.ipynb", **parameters)
+    assert server.requests == requests == 16
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*.ipynb")), ids=lambda path: path.name)
