@@ -258,6 +258,7 @@ def results_table(rows: Iterable[Mapping], paths: str | Path | Sequence[str | Pa
     """The rows of check_citations as a pandas table in RESULT_COLUMNS, flags and probabilities as text."""
     import pandas
 
+    pandas.set_option("display.html.use_mathjax", False)  # "$5 and then $10" is no formula
     return pandas.DataFrame([flat(record) for record in result_records(rows, paths)], columns=list(RESULT_COLUMNS))
 
 

@@ -614,7 +614,7 @@ def print_located(results: Sequence[Mapping]) -> None:
             found = "not in the source"
         else:
             found = f"section of {row['characters']:,} chars"
-        flags = f"  ({', '.join(row['flags'])})" if row["flags"] else ""
+        flags = f"  ({printable(', '.join(row['flags']), 120)})" if row["flags"] else ""
         print(f"{padded(printable(row['id'], ID_COLUMNS), width)}{row['status'] or '-':<14}{found}{flags}")
 
 
@@ -649,7 +649,7 @@ def print_table(results: Sequence[Mapping], expected: Mapping[str, str] | Sequen
                 printable(row["verdict"] or "unchecked", 12),
                 "auto" if row["auto"] else "review",
                 "" if expected is None else printable(str(expected.get(row["id"], "-")), 12),
-                ", ".join(row["flags"]),
+                printable(", ".join(row["flags"]), 120),
             )
         )
     reasons: dict[str, list[str]] = {}

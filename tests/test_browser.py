@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
 from conftest import ROOT
 
@@ -46,7 +47,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """The address of a JupyterLab over a copy of the project, in a folder with spaces and Chinese in its path."""
+    """The address of a JupyterLab and its folder: a copy of the project, with spaces and Chinese in its path."""
     base = tmp_path_factory.mktemp("lab")
     folder = base / "my 引用 check"
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".*", "out", "__pycache__"))
@@ -63,7 +64,7 @@ def lab(tmp_path_factory):
     with log.open("w") as file:
         server = subprocess.Popen(command, cwd=folder, env=env, stdout=file, stderr=file)
     try:
-        yield started(server, log)
+        yield started(server, log), folder
     finally:
         server.terminate()
         server.wait()
@@ -89,10 +90,7 @@ def started(server: subprocess.Popen, log: Path) -> str:
 def run(request, browser, lab):
     """(the page, the notebook's cells) of each notebook, opened in JupyterLab, all its cells run."""
     cells = json.loads((ROOT / request.param).read_text(encoding="utf-8"))["cells"]
-    page = browser.new_page(viewport={"width": 1280, "height": 1000})
-    page.goto(f"{lab}lab/tree/{request.param}?reset&token={TOKEN}")
-    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
+    page = opened(browser, lab[0], request.param)
     assert page.locator(".jp-Dialog").count() == 0  # it would ask which kernel to take
     prompts = page.locator(".jp-CodeCell .jp-InputPrompt")  # [*] until a cell is done, then its number
     count = sum(cell["cell_type"] == "code" for cell in cells)
@@ -102,6 +100,15 @@ def run(request, browser, lab):
     sync_api.expect(prompts).to_have_text([f"[{n}]:" for n in range(1, count + 1)], timeout=120_000)
     yield page, cells
     page.close()
+
+
+def opened(browser, address: str, name: str):
+    """The page of a notebook, its kernel ready."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(f"{address}lab/tree/{name}?reset&token={TOKEN}")
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
+    return page
 
 
 def choose(page, menu: str, entry: str) -> None:
@@ -125,7 +132,7 @@ def test_what_the_committed_notebook_shows_is_on_the_page(run):
     prose += ["".join(output.get("data", {}).get("text/markdown", "")) for output in outputs]
     printed = ["".join(output["text"]) for output in outputs if "text" in output]
     plots = sum("image/png" in output.get("data", {}) for output in outputs)
-    tables = sum("text/html" in output.get("data", {}) for output in outputs)
+    tables = sum("".join(output.get("data", {}).get("text/html", "")).count("<table") for output in outputs)
     tables += sum(len(re.findall(r"^\|[ :|-]+\|$", text, re.MULTILINE)) for text in prose)
     diagrams = sum(text.count("```mermaid") for text in prose)
     assert diagrams or plots or tables
@@ -138,10 +145,46 @@ def test_what_the_committed_notebook_shows_is_on_the_page(run):
     assert "".join("".join(shown).split()) == "".join("".join(printed).split())
 
 
+HOSTILE = r"""
+import helpers, formats, pathlib
+hostile = "$5 and $10 <script>document.title='owned'</script><img src=x onerror=alert(1)> "
+hostile += "**b** [l](javascript:a) \x1b[1m \u202e | `c`"
+path = pathlib.Path("hostile.txt")
+path.write_text(hostile + " quoted " + hostile)
+sections = {hostile: path.read_text()}
+citations = [{"id": hostile + "1", "claim": hostile, "quote": hostile, "section": hostile}]
+citations += [{"id": hostile + "2", "claim": hostile, "quote": None, "section": hostile}]
+answer = {"choice": hostile, "confidence": 0.9, "model": hostile}
+rows = helpers.check_citations(sections, citations, lambda *_: answer)
+helpers.print_table(rows)
+helpers.print_located(helpers.locate_citations(sections, citations))
+print(helpers.answers_note(rows))
+print(helpers.playground_link(hostile, hostile))
+formats.results_table(rows, path)
+"""
+
+
+def test_hostile_text_is_shown_and_not_interpreted(browser, lab):
+    address, folder = lab
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(HOSTILE.strip())])
+    notebook.metadata = nbformat.read(ROOT / "citation_check.ipynb", 4).metadata
+    nbformat.write(notebook, folder / "hostile.ipynb")
+    page = opened(browser, address, "hostile.ipynb")
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
+    choose(page, "Run", "Run All Cells")
+    page.locator(".jp-Notebook table").wait_for(timeout=60_000)
+    page.wait_for_timeout(500)  # for a formula to be set, and a picture to fail to load
+    output = page.locator(".jp-OutputArea")
+    assert output.locator("script, img, b, strong, code, mjx-container, a[href^=javascript]").count() == 0
+    assert "owned" not in page.title() and "alert" not in dialogs
+    assert "\x1b" not in output.inner_text() and "\u202e" not in output.locator("pre").first.inner_text()
+    page.close()
+
+
 def test_the_links_address_is_the_question(browser, lab):
     """Playground links decode to claim, section and question; the first notebook ends with one."""
-    page = browser.new_page()
-    page.goto(f"{lab}lab/tree/citation_check.ipynb?reset&token={TOKEN}")
+    page = opened(browser, lab[0], "citation_check.ipynb")
     link = page.locator(".jp-OutputArea a[href*='playground#share/']")
     link.wait_for(timeout=60_000)
     shared = json.loads(
