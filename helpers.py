@@ -569,6 +569,7 @@ def plan(
     citations: Sequence[Mapping],
     ask: Ask,
     claims_per_request: int = 1,
+    near: float | None = None,
     limit: int = SECTION_LIMIT,
 ) -> dict[str, float]:
     """What check_citations would send, before any of it is: nothing is asked here.
@@ -577,7 +578,7 @@ def plan(
     those among them that the cache answers, and for the others the requests, with estimated tokens and their price.
     """
     sections = as_sections(sections)
-    gated = [first_gate(sections, citation, None, None, limit) for citation in citations]
+    gated = [first_gate(sections, citation, None, near, limit) for citation in citations]
     questions = dict.fromkeys((row["claim"], text) for row, text in gated if text is not None)
     to_ask = [question for question in questions if not ask.knows(*question, together=claims_per_request > 1)]
     requests = batch.requests_for(to_ask, claims_per_request)

@@ -623,7 +623,7 @@ def cards(questions: Iterable[Question]) -> "HTML":
     from IPython.display import HTML
 
     each = (f'<div class="ccr-card">{page_html(question)}{answer_html(question.row)}</div>' for question in questions)
-    return HTML(STYLE + "".join(each))
+    return HTML(STYLE + "<hr>".join(each))  # the line is for a notebook that is not trusted, where styles are dropped
 
 
 def where(question: Question) -> str:
@@ -702,8 +702,9 @@ STYLE = """<style>
   border: 1px solid var(--jp-border-color1, #d1d5db); border-radius: 4px; }
 .ccr-card { max-width: 900px; margin: 0 0 28px; padding: 0 14px 14px; border-radius: 6px;
   border: 1px solid var(--jp-border-color2, #e5e7eb); }
+.ccr-card + hr { display: none; }
 .ccr-card .ccr-page { height: auto; margin-bottom: 10px; }
-.ccr-card .ccr-text { max-height: 16em; min-height: 0; }
+.ccr-card .ccr-page > .ccr-text { flex: 0 0 auto; max-height: 18em; min-height: 0; }
 .ccr-text mark { background: #ffe08a; color: #1f2937; padding: 1px 0; }
 .ccr-text summary { cursor: pointer; color: var(--jp-ui-font-color2, #6b7280); }
 .ccr-unseen { background: #d9622b; color: white; font: 12px monospace; padding: 0 2px; unicode-bidi: isolate; }
