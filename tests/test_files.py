@@ -207,6 +207,15 @@ def test_a_damaged_sqlite_file_is_said_to_be_so_and_gives_no_verdict(tmp_path):
     assert named >= 20
 
 
+def test_a_kept_answer_that_is_nested_without_end_is_a_row_that_says_so(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    ask = helpers.make_ask(cache=path)
+    ask.keep("claim", "section", ANSWER)
+    ask.store.file.execute("UPDATE answers SET answer = ?", ["[" * 100_000])
+    (row,) = helpers.check_citations({"1": "section"}, [{"claim": "claim", "quote": None, "section": "1"}], ask)
+    assert row["verdict"] is None and "answers.sqlite cannot be read" in row["error"]
+
+
 def test_results_that_cannot_be_written_are_printed_all_the_same(tmp_path, capsys):
     (tmp_path / "file").write_text("where a folder should be")
     assert citation_check.main(["--out", str(tmp_path / "file" / "rows.csv")]) == 2

@@ -133,6 +133,16 @@ def test_an_answer_is_believed_only_if_it_keeps_its_own_rules(tmp_path, change, 
         assert problem in checked["error"]
 
 
+def test_a_kept_answer_of_another_model_is_not_believed(tmp_path):
+    """Nor one whose model is no name: the file may have been edited, or merged."""
+    for model in ("jev-1.13.0", "", 7):
+        (tmp_path / "cache.json").write_text(json.dumps({"ask|c|s": {**BELIEVED, "model": model}}))
+        ask = helpers.make_ask(cache=tmp_path / "cache.json")
+        checked = row({"claim": "c", "quote": None, "section": "1"}, ask, {"1": "s"})
+        assert (checked["verdict"], checked["answer"]) == (None, None)
+        assert "jev-1.13.0 answered" in checked["error"] or "does not name the model" in checked["error"]
+
+
 def test_another_definition_of_confidence_goes_to_a_person():
     checked = row({"claim": "c", "quote": None, "section": "1"}, lambda *_: {**BELIEVED, "confidence": 0.9}, {"1": "s"})
     assert (checked["verdict"], checked["flags"], checked["auto"]) == ("verified", ["confidence-definition"], False)
