@@ -10,8 +10,9 @@ word and no number in two, and has the quotation's hyphens and bracketed marks, 
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, chain, groupby, islice
 from typing import NamedTuple
 
@@ -33,6 +34,8 @@ from folding import (
     same_length,
     spaced,
     visible,
+    without_markup,
+    without_numbers,
 )
 from labels import Labels
 
@@ -229,6 +232,19 @@ class Index(Labels):
         self.folded_starts = array("Q", map(self.folded.index, self.starts))
         self.text = self.folded.text.casefold()
         self.blocks = Blocks(self.text)
+
+    def changed(self, change: Callable[[str], str]) -> "Index":
+        """The index of the texts with a change that keeps every offset; itself where that changes nothing."""
+        texts = {label: change(text) for label, text in self.texts.items()}
+        return self if texts == self.texts else Index(texts, self.chapters)
+
+    @cached_property
+    def without_markup(self) -> "Index":
+        return self.changed(without_markup)
+
+    @cached_property
+    def without_numbers(self) -> "Index":
+        return self.without_markup.changed(without_numbers)
 
     def read(self, labels: Iterable[str]) -> str:
         """The texts of the labels in the document's order, parted by a blank line."""
@@ -436,7 +452,35 @@ def locate(
 
 
 def _find(index: Index, quote: str, labels: Sequence[str], near: float | None) -> _Finding | None:
-    """The quotation as it stands, else with its omissions, else (where `near` allows) something like it."""
+    """The quotation as it stands, else without its markup, else (where `near` allows) something like it."""
+    if found := _find_written(index, quote, labels):
+        return found
+    plain = without_markup(quote)
+    bare = without_numbers(plain)
+    for source, text, flags in (
+        (index.without_markup, plain, set()),
+        (index.without_numbers, plain, {"elided"}),  # numbers of a list that the quotation leaves out
+        (index.without_markup, bare, {"elided"}),  # or that a page shows and its text does not hold
+    ):
+        changed = source is not index or text != quote
+        if changed and _size(text) and (found := _find_written(source, text, labels)):
+            if text is not plain and (found.match == "elided" or _is_numbered(index.source, found.start)):
+                continue  # it may be one number in the place of another
+            match = "elided" if flags or found.match == "elided" else "folded"
+            return found._replace(match=match, flags=found.flags | flags)
+    if near is None:
+        return None
+    return _near(index, _Quote(quote), quote, index.with_subsections(labels), near)
+
+
+def _is_numbered(source: str, start: int) -> bool:
+    """Whether the number of a list stands right before a passage."""
+    before = source[max(source.rfind("\n", 0, start), start - 20, 0) : start]
+    return re.search(r"\w\W*\Z", before) is not None and without_numbers(before) != before
+
+
+def _find_written(index: Index, quote: str, labels: Sequence[str]) -> _Finding | None:
+    """The quotation as it stands, else with its omissions."""
     normal = normalize(quote)
     if passage := index.cited(normal, labels):
         return _Finding("found", "verbatim", passage.start, passage.end, set())
@@ -454,7 +498,7 @@ def _find(index: Index, quote: str, labels: Sequence[str], near: float | None) -
     for omission in OMISSIONS if MARKED.search(quote) else ():
         if elided := _elided(index, same_length(quote), omission, named):
             return elided
-    return None if near is None else _near(index, whole, quote, named, near)
+    return None
 
 
 def _elided(index: Index, quote: str, omission: re.Pattern, named: Sequence[str]) -> _Finding | None:

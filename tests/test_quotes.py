@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import helpers
-from folding import fold, normalize
+from folding import fold, normalize, without_markup
 from quotes import Index, locate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -185,6 +185,45 @@ def test_no_marked_omission(quote):
 def test_a_piece_or_a_quotation_of_nothing_but_a_mark():
     assert found_in("the result of it all is this", "the result of it all ... [RFC7159]").status == "missing"
     assert found_in("the result is as in [RFC7159] there", "[RFC7159]").flags == ("short",)
+
+
+RFC_LIST = "The steps are:\n\n   o  Verify that the token is\n      valid.\n\n   o  Reject it otherwise.\n"
+NUMBERED = "The steps are:\n\n   1.   Verify that it is valid.\n\n   2.   Reject it otherwise.\n"
+TABLE = "| Name | Age |\n|------|-----|\n| Alice Smith | 24 years |"
+# Every row: what the source says, an honest quotation, a dishonest neighbour, and whether a person is to look.
+MARKUP = {
+    "bullets left out": (RFC_LIST, "The steps are: Verify that the token is valid. Reject it otherwise.", "The steps are: Verify the token is valid. Reject it otherwise.", False),
+    "bullets to dashes": (RFC_LIST, "The steps are:\n- Verify that the token is valid.\n- Reject it otherwise.", "The steps are:\n- Verify that the token is valid.\n- Accept it otherwise.", False),
+    "bullets to dots": (RFC_LIST, "token is valid. • Reject it otherwise.", "token is valid. • Reject them otherwise.", False),
+    "dots left out": ("• take one tablet\n• drink some water", "take one tablet drink some water", "take no tablet drink some water", False),
+    "a Spanish or": ("es de color rojo\no verde, no es azul", "rojo o verde, no es azul", "rojo verde, no es azul", False),
+    "a minus": ("it fell to\n- 5 degrees there", "it fell to - 5 degrees there", "it fell to 5 degrees there", False),
+    "dash in a line": ("it is so. - It is not so there", "It is so. - it is not so there", "it is so. - it is so there", False),
+    "escaped underscore": ("The max\\_retries option is set", "The max_retries option is set", "The maxretries option is set", False),
+    "escape in the quote": ("Use the max_retries option", "Use the max\\_retries option", "Use the min\\_retries option", False),
+    "escaped marks": ('The "aud" claim is there', 'The \\"aud\\" claim is there', 'The \\"sub\\" claim is there', False),
+    "entity": ("Tom & Jerry are in the house", "Tom &amp; Jerry are in the house", "Tom &lt; Jerry are in the house", False),
+    "entity in the source": ("the house of&nbsp;cards &lt; 5", "the house of cards < 5", "the house of cards > 5", False),
+    "autolink": ("see <https://a.example/b> for it all", "see https://a.example/b for it all", "see https://a.example/c for it all", False),
+    "reference link": ("as [the guide][1] says of it", "as the guide says of it", "as the guides say of it", False),
+    "inline tag": ("a <b>bold</b> word is here", "a bold word is here", "a bald word is here", False),
+    "numbers left out": (NUMBERED, "Verify that it is valid. Reject it otherwise.", "Verify that it is valid. 3. Reject it otherwise.", True),
+    "numbers put in": ("Wash your hands.\n\nDry your hands.", "1. Wash your hands. 2. Dry your hands.", "1. Wash your hands. 2 dry your hands.", True),
+    "Chinese numbers": ("（一）取得个人的同意；\n（二）为订立合同所必需", "取得个人的同意；为订立合同所必需", "（三）取得个人的同意；为订立合同所必需", True),
+    "table": (TABLE, "Alice Smith 24 years", "Alice Smith 25 years", True),
+    "footnote": ("The study³ shows an effect.", "The study shows an effect.", "The study⁴ shows an effect.", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MARKUP)
+def test_lists_tables_and_markup(kind):
+    source, honest, dishonest, flagged = MARKUP[kind]
+    for index, cited in ((Index({"1": source}), "1"), (Index({"0": "Nothing.", "1": source}), None)):
+        located = locate(index, honest, cited)
+        assert located.status == "found"
+        assert ("elided" in located.flags) == flagged
+        assert located.text[located.start : located.end] in source
+        assert locate(index, dishonest, cited).status == "missing"
 
 
 def test_text_that_is_cut_out_of_a_negation_is_for_a_person():
@@ -425,7 +464,7 @@ def test_offsets_are_valid_and_the_passage_folds_to_the_quotation(text, other, s
 
 
 def core(text: str) -> str:
-    return fold(text).text.casefold().strip(" .,;:!?")
+    return fold(without_markup(text)).text.casefold().strip(" .,;:!?")
 
 
 WORDS = st.lists(
