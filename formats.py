@@ -38,6 +38,8 @@ def read_citations(path: str | Path) -> list:
             citations += adapter(item) if adapter else [item]
     else:
         citations = csv_citations(text, str(path))
+    if not citations:
+        raise InputError(f"{path}: holds no citations: there is nothing to check")
     check_ids(citations, path)
     return citations
 
@@ -79,7 +81,10 @@ def csv_citations(text: str, name: str) -> list[dict]:
         if "claim" not in header:
             raise InputError(f"{name}: neither JSON nor a CSV with the columns id, claim, quote, section")
         reader.fieldnames = header
-        rows = [{field: value for field, value in row.items() if field is not None} for row in reader]
+        rows = []
+        for row in reader:
+            more = row.pop(None, None)  # a comma that is not in quotation marks: what stands before it is not all
+            rows.append(row | {"unmapped": f"row {reader.line_num} has more cells than the header"} if more else row)
     except csv.Error as error:
         raise InputError(f"{name}: not CSV that can be read: {error}") from None
     optional = ("id", "quote", "section", "source")

@@ -448,6 +448,10 @@ def test_native_citations_in_three_formats(tmp_path):
     assert read_citations(path) == NATIVE
     path.write_text("claim\tquote\nA claim.\t\n", encoding="utf-8")
     assert read_citations(path) == [{"claim": "A claim.", "quote": None, "section": None}]
+    path.write_text("claim,section,quote\nA claim.,1,He said so, and more\n", encoding="utf-8")
+    assert read_citations(path)[0]["unmapped"] == "row 2 has more cells than the header"
+    path.write_text("claim,section,Quotation\nA claim.,1,never said\n", encoding="utf-8")
+    assert 'write "quote"' in helpers.citation_problem(read_citations(path)[0])
 
 
 @pytest.mark.parametrize(
@@ -460,6 +464,9 @@ def test_native_citations_in_three_formats(tmp_path):
         ("[" * 100_000, "not JSON"),
         (json.dumps([NATIVE[0], NATIVE[0]]), "citations 1 and 2 have the same id, 'a'"),
         ("5", "neither JSON nor a CSV"),
+        ("[]", "holds no citations"),
+        ('{"content": [{"type": "text", "text": "No source at all."}]}', "holds no citations"),
+        ("claim,quote\n", "holds no citations"),
     ],
 )
 def test_files_that_are_no_citations(tmp_path, text, message):
