@@ -28,7 +28,7 @@ from wcwidth import wcswidth
 import batch
 import quotes
 import statutes
-from answers import Ask, Unchecked
+from answers import Ask, Unchecked, is_share
 from plain import InputError, padded, printable, read_json, read_text
 from quotes import Located, normalize  # noqa: F401  normalize is part of this module's face
 
@@ -159,6 +159,13 @@ def check_ids(citations: Sequence, path: str | Path) -> None:
 
 
 FIELDS = ("claim", "quote", "section")
+# What others call a quote. Passed over, an invented one would come out verified, its section alone having been read.
+_QUOTE_FIELDS = (
+    "quotation quotations quotes quoted quoted_text quote_text cited_text source_quote source_text excerpt passage "
+    "snippet evidence verbatim text 引文 引用 原文 摘录"
+)
+QUOTE_FIELDS = set(_QUOTE_FIELDS.split())
+PLACEHOLDERS = {"n/a", "na", "nan", "null", "none", "nil", "无", "tbd"}
 
 
 def citation_problem(citation) -> str | None:
@@ -169,7 +176,10 @@ def citation_problem(citation) -> str | None:
         return f"not mapped: {printable(str(citation['unmapped']), 200)}"
     for field in citation:
         meant = difflib.get_close_matches(str(field).strip().lower(), FIELDS, n=1, cutoff=0.75)
-        if field not in FIELDS and meant and meant[0] not in citation:
+        if str(field).strip().lower().replace(" ", "_") in QUOTE_FIELDS:
+            meant = ["quote"]
+        told = isinstance(citation[field], str) and citation[field].strip()
+        if field not in FIELDS and meant and (meant[0] not in citation or (told and citation[meant[0]] is None)):
             return f'the field "{printable(str(field))}" is unknown: write "{meant[0]}"'
     for field in ("claim", "quote"):
         if field not in citation:
@@ -181,6 +191,8 @@ def citation_problem(citation) -> str | None:
         return f'the field "quote" is a {type(quote).__name__}: write the quoted text, or null'
     if quote is not None and not any(c.isalnum() for c in quote):
         return 'the field "quote" is blank: write null where nothing is quoted'
+    if quote is not None and quote.strip().casefold() in PLACEHOLDERS:
+        return f'the field "quote" is {printable(quote.strip())!r}: write null where nothing is quoted'
     if section is not None and not section_labels(section):
         return 'the field "section" is not a label, nor a list of labels'
     if quote is None and section is None:
@@ -475,12 +487,25 @@ def second_gate(
     if isinstance(answer, Unchecked):
         return {**row, "error": printable(str(answer), 400)}
     flags, error = row["flags"], row["error"]
+    if row["status"] not in (None, "missing") and not error and (problem := shape_problem(answer)):
+        return {**row, "error": f"the answer cannot be believed: {problem}"}
     if answer and defines_confidence_otherwise(answer):
         flags = [*flags, "confidence-definition"]
     folded = verdict(row["status"], answer, flags, relation_to_verdict, auto_accept)
     if answer and folded["verdict"] is None:
         error = f"no verdict for the relation {printable(answer['choice'], 40)!r}: name one in relation_to_verdict"
     return {**row, "flags": flags, "answer": answer, **folded, "error": error}
+
+
+def shape_problem(answer) -> str | None:
+    """What is wrong with the shape of an answer, which an ask of the reader's own may have given; None if nothing."""
+    if not isinstance(answer, Mapping):
+        return f"it is a {type(answer).__name__}, not an object with choice and confidence"
+    if not isinstance(answer.get("choice"), str):
+        return "it names no choice"
+    probabilities = answer.get("probabilities") or {}
+    shares = [answer.get("confidence"), *(probabilities.values() if isinstance(probabilities, Mapping) else [None])]
+    return None if all(map(is_share, shares)) else "a confidence or probability is not between 0 and 1"
 
 
 def defines_confidence_otherwise(answer: Mapping) -> bool:
