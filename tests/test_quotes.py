@@ -23,6 +23,10 @@ DOCUMENTS = {
     "rfc7519": helpers.split_sections(helpers.load_source()).index,
     "pipl": helpers.split_articles(helpers.load_source(ROOT / "data" / "pipl.txt")).index,
 }
+DOCUMENTS["pages"] = Index(
+    {f"Page {n}": f"Text {n}." for n in (1, 2, 3)}, {a: [f"Page {n}"] for n in (1, 2, 3) for a in (str(n), f"p. {n}")}
+)
+DOCUMENTS["headings"] = Index({label: "Its text." for label in ("1. Scope", "2. Pay", "2.1 Costs", "1. Fees")})
 CASES = json.loads((ROOT / "tests" / "data" / "quotes.json").read_text(encoding="utf-8"))["cases"]
 
 
@@ -305,6 +309,17 @@ def test_where_the_passage_is_read():
     + [
         ("pipl", "第十五条、第十六条", "第十五条, 第十六条"),
         ("pipl", "第十五条至第十七条", "第十五条, 第十六条, 第十七条"),
+        ("pipl", "第廿五条", "第二十五条"),
+        ("pipl", "Article 15(2)", "第十五条"),
+        ("pipl", "Chapter II, Section 1", None),
+        ("pages", "p. 2", "p. 2"),
+        ("pages", "pp. 2-3", "Page 2, Page 3"),
+        ("pages", "第2-3页", "Page 2, Page 3"),
+        ("pages", "pages 1 and 3", "Page 1, 3"),
+        ("pages", "Section 2", None),
+        ("headings", "1", "1. Scope, 1. Fees"),
+        ("headings", "Section 1", "1. Scope, 1. Fees"),
+        ("headings", "2.1", "2.1 Costs"),
         ("pipl", "第2章", "第二章"),
         ("pipl", "第十五、十六条", "第十五条, 第十六条"),
         ("pipl", "第十五条之一", None),
@@ -317,6 +332,11 @@ def test_label(document, cited, named):
     assert located.section == named
     assert located.status == ("section-only" if named else "missing")
     assert located.flags == (() if named else ("no-such-section",))
+
+
+def test_the_subsections_of_a_numbered_heading():
+    index = Index({"3.3. Calls": "3.3. Calls", "3.3.1. Init": "It prepares the whole stream.", "3.4. Files": "Others."})
+    assert locate(index, "It prepares the whole stream", "Section 3.3").flags == ()
 
 
 def test_what_a_caller_gets_wrong():
