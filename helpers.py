@@ -259,13 +259,13 @@ def locate_among(documents: Mapping[str, Mapping[str, str]], citation: Mapping, 
     ``repeated``. Raises Unchecked where the document that it names is not among them and no other holds the quote.
     """
     source = citation.get("source")
-    name = document_name(documents, source)
-    order = [name] if name is not None else list(documents) if source is None else []
+    names = document_names(documents, source)
+    order = list(documents) if source is None else names
     found = [(key, locate(documents[key], citation, near)) for key in order]
     held = [(key, located) for key, located in found if located.status != "missing"]
     if not held and citation.get("quote") is not None and source is not None:
         elsewhere = {**citation, "section": None}
-        others = [(key, locate(documents[key], elsewhere, near)) for key in documents if key != name]
+        others = [(key, locate(documents[key], elsewhere, near)) for key in documents if key not in names]
         held = [(key, with_flags(located, "moved")) for key, located in others if located.status != "missing"]
     if not held:
         if not found:
@@ -284,17 +284,26 @@ def with_flags(located: Located, *flags: str) -> Located:
     return replace(located, flags=tuple(dict.fromkeys((*located.flags, *flags))))
 
 
-def document_name(documents: Mapping[str, Mapping[str, str]], source) -> str | None:
-    """The name of the document that a citation's ``source`` means, or None."""
+def document_names(documents: Mapping[str, Mapping[str, str]], source) -> list[str]:
+    """The names of the documents that a citation's ``source`` may mean: more than one where it does not tell."""
     if isinstance(source, int) and not isinstance(source, bool):
-        return list(documents)[source] if 0 <= source < len(documents) else None
+        return list(documents)[source : source + 1] if source >= 0 else []
     if not isinstance(source, str):
-        return None
-    wanted = re.split(r"[/\\]", source.strip())[-1].casefold()
-    matches = [source] if source in documents else []
-    matches += [name for name in documents if wanted == Path(name).name.casefold()]
-    matches += [name for name in documents if wanted == Path(name).stem.casefold()]
-    return matches[0] if matches else None
+        return []
+    if source in documents:
+        return [source]
+    wanted = path_parts(source)
+    for ending in (lambda name: path_parts(name), lambda name: path_parts(str(Path(name).with_suffix("")))):
+        parts = {name: ending(name) for name in documents if Path(name).name}
+        size = {name: min(len(wanted), len(own)) for name, own in parts.items()}
+        matches = [name for name, own in parts.items() if wanted and own[-size[name] :] == wanted[-size[name] :]]
+        if matches:
+            return matches
+    return []
+
+
+def path_parts(path: str) -> list[str]:
+    return [part for part in re.split(r"[/\\]", path.strip().casefold()) if part not in ("", ".")]
 
 
 def narrow(located: Located, limit: int = SECTION_LIMIT) -> Located:

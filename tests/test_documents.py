@@ -702,3 +702,18 @@ def test_results(tmp_path):
     assert list(table.columns) == list(formats.RESULT_COLUMNS) and len(table) == len(claims)
     with pytest.raises(ValueError, match=r"out\.xls: results are written as \.jsonl or \.csv"):
         formats.write_results(rows, tmp_path / "out.xls", source)
+
+
+def test_a_source_names_the_document_that_its_path_ends_in():
+    def located(source, quote=None):
+        documents = {name: helpers.Sections({"Pay": text}) for name, text in fees.items()}
+        return helpers.locate(documents, {"claim": "c", "quote": quote, "section": "Pay", "source": source})
+
+    fees = {"/a/x/guide.md": "The fee is 10 euros here.", "/a/y/guide.md": "The fee is 20 euros here."}
+    assert located("y/guide.md").section == "/a/y/guide.md: Pay"
+    assert located("./y/guide").section == "/a/y/guide.md: Pay"
+    assert located("guide.md").flags == ("repeated",)
+    assert (located("guide", "The fee is 20 euros").section, located("guide", "The fee is 20 euros").flags) == (
+        "/a/y/guide.md: Pay",
+        (),
+    )
