@@ -43,7 +43,11 @@ def load_document(path: str | Path, kind: str | None = None) -> Sections:
     }
     sections = split[kind or text_kind(source)](source)
     if not sections.order:
-        what = f"no section of the kind {kind!r}: name another kind, or none" if source.strip() else "no text"
+        what = (
+            f"no section of the kind {kind or text_kind(source)!r}: name another kind, or none"
+            if source.strip()
+            else "no text"
+        )
         raise InputError(f"{path}: holds {what}")
     return sections
 
@@ -147,13 +151,14 @@ def markdown_headings(source: str) -> list[tuple[int, int, str]]:
     return headings
 
 
-DROPPED = {"button", "form", "head", "iframe", "nav", "noscript", "object", "script", "style", "svg", "template"}
+DROPPED = {"button", "head", "iframe", "nav", "noscript", "object", "script", "style", "svg", "template"}
 DROPPED_ROLES = {"banner", "contentinfo", "navigation", "search"}
 BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl",
     "dt", "fieldset", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html",
     "li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul",
 }  # fmt: skip
+RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 PERMALINKS = {"¶", "#", "§", "🔗"}
 
 
@@ -203,6 +208,8 @@ def html_blocks(source: str) -> Iterator[tuple[int, str]]:
             yield from finished()
             block, pieces = owner, []
         if isinstance(node, NavigableString):
+            if node.parent.name == "sup" and re.fullmatch(r"[-+−]?\d{1,4}", node.strip()):
+                node = node.strip().translate(RAISED)  # 10⁵ is not 105, and a note's number is no part of a word
             if not (node.strip() in PERMALINKS and node.parent.name == "a"):
                 pieces.append(str(node) if owner.name == "pre" else re.sub(r"\s+", " ", node))
         elif node.name in ("br", "td", "th"):
@@ -220,6 +227,8 @@ def closed(source: str) -> str:
 
 def is_dropped(tag) -> bool:
     """Whether an element of HTML holds nothing that a reader reads as the page's text."""
+    if tag.name == "button" and re.fullmatch(r"h[1-6]", tag.parent.name):
+        return False  # a heading that opens what is under it
     return (
         tag.name in DROPPED
         or tag.get("role") in DROPPED_ROLES
@@ -298,7 +307,7 @@ def split_pdf(data: bytes, name: str = "the PDF") -> Sections:
         numbers = ", ".join(map(str, pictures))
         warnings.warn(f"{name}: no text on page {numbers} (a scan?): a quote from it cannot be found", stacklevel=3)
     aliases = {alias: [label] for label in texts for alias in page_aliases(label.removeprefix("Page "))}
-    return Sections(texts, chapters=aliases)
+    return Sections(texts, chapters=aliases, unread=[f"Page {number}" for number in pictures])
 
 
 def page_aliases(number: str) -> tuple[str, ...]:

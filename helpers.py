@@ -71,14 +71,16 @@ class Sections(dict):
 
     ``outside`` holds what lies beyond the numbered sections (Abstract, A.1, ...), ``order`` all the labels in the
     document's order (default: the numbered ones, then the others), and ``chapters`` the sections that make up a
-    larger division (第二章 -> [第十三条, ...]). Read-only, because the search index is built once.
+    larger division (第二章 -> [第十三条, ...]); ``unread`` names what holds no text (a PDF's
+    pictures). Read-only, because the search index is built once.
     """
 
-    def __init__(self, mapping=(), outside=(), order=None, chapters=()):
+    def __init__(self, mapping=(), outside=(), order=None, chapters=(), unread=()):
         super().__init__(mapping)
         self.outside = dict(outside)
         self.order = list(order) if order is not None else [*self, *self.outside]
         self.chapters = {label: list(members) for label, members in dict(chapters).items()}
+        self.unread = list(unread)
 
     @cached_property
     def index(self) -> quotes.Index:
@@ -89,7 +91,7 @@ class Sections(dict):
         return self[label] if label in self else self.outside[label]
 
     def __reduce__(self):
-        return Sections, (dict(self), self.outside, self.order, self.chapters)
+        return Sections, (dict(self), self.outside, self.order, self.chapters, self.unread)
 
     def _read_only(self, *args, **kwargs):
         raise TypeError("Sections are read-only, as their search index is built once: make new ones, Sections({...})")
@@ -460,6 +462,10 @@ def first_gate(
         located = locate(sections, citation, near)
     except Unchecked as reason:
         return {**row, "error": str(reason)}, None
+    pages = unread(sections)
+    if located.status == "missing" and citation["quote"] is not None and pages:
+        where = ", ".join(pages[:5]) + ("" if len(pages) < 6 else ", ...")
+        return {**row, "error": f"the quote may stand where the document holds no text (a scan?): {where}"}, None
     row |= {name: getattr(located, name) for name in ("section", "status", "match", "start", "end")}
     if located.text and len(located.text) > limit:
         try:
@@ -472,6 +478,13 @@ def first_gate(
     if "no-such-section" in row["flags"] and not located.text:
         row["error"] = f"the source has no section {printable(str(row['cited']), 40)!r}"
     return row, located.text or None
+
+
+def unread(sections: Mapping) -> list[str]:
+    """The parts of a document, or of several, that hold no text that could be searched."""
+    if are_documents(sections):
+        return [f"{name}: {part}" for name, one in sections.items() for part in unread(one)]
+    return list(getattr(sections, "unread", ()))
 
 
 def locate_citations(sections: Mapping[str, str], citations: Sequence[Mapping]) -> list[dict]:

@@ -241,10 +241,30 @@ def test_a_pdf_without_text_is_said_to_have_none(tmp_path):
         load_document(path)
     path.write_bytes(pdf("Some text.", "", pictures=True))
     with pytest.warns(UserWarning, match="no text on page 2"):
-        assert list(load_document(path)) == ["Page 1"]
+        sections = load_document(path)
+    assert list(sections) == ["Page 1"]
+    asked = [{"claim": "c", "quote": quote, "section": None} for quote in ("Some text.", "It stands in the scan.")]
+    rows = helpers.check_citations(sections, asked, lambda *_: {"choice": "supports", "confidence": 0.9})
+    assert [(row["status"], row["verdict"]) for row in rows] == [("found", "verified"), (None, None)]
+    assert "Page 2" in rows[1]["error"]
     path.write_bytes(b"%PDF-1.7\nnothing more")
     with pytest.raises(InputError, match="cannot be read as PDF"):
         load_document(path)
+
+
+def test_html_forms_raised_numbers_and_headings_that_are_buttons():
+    page = (
+        "<body><form><h1><button>May I?</button></h1><p>About 10<sup>5</sup> cells.</p>"
+        "<p>The study<sup>3</sup> shows it. <button>Copy</button></p></form></body>"
+    )
+    sections = documents.split_html(page)
+    assert dict(sections) == {"May I?": "May I?\n\nAbout 10⁵ cells.\n\nThe study³ shows it."}
+    for quote, status in {
+        "About 10⁵ cells": "found",
+        "About 105 cells": "missing",
+        "The study shows it.": "found",
+    }.items():
+        assert locate(sections, citation(quote, None)).status == status
 
 
 def test_plain_text(tmp_path):
