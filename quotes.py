@@ -106,6 +106,7 @@ def _joints(folded: Folded, first: int, last: int) -> dict[int, str]:
     return joints
 
 
+BROKEN_PREFIX = re.compile(r"\b(?:in|im|il|ir|dis|mis|un|non)[-\u00ad]\s+\Z", re.I)
 BROKEN_WORD = re.compile(r"[-\u00ad]\s+")
 
 
@@ -141,6 +142,8 @@ def _may_be_left_out(mark: str) -> bool:
 
 def _follows_negation(before: str) -> bool:
     """Whether a quotation is cut out of a clause that a negation opens, as `得公开` out of `不得公开`."""
+    if BROKEN_PREFIX.search(before):
+        return True  # "valid" out of "in-valid", broken at the end of a line
     if not before or before.endswith("\n\n") or CLAUSE_END.fullmatch(before.rstrip()[-1:]):
         return False
     return negates(CLAUSE_END.split(before)[-1])
@@ -360,10 +363,30 @@ def _candidates(text: str, wanted: str, low: int, high: int) -> Iterator[int]:
 
 
 PARTED = re.compile(r"[\s。、，；：？！]")
+TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+ONES = "one|two|three|four|five|six|seven|eight|nine"
+GROUP_BEFORE = re.compile(r"(?<![\d.,])(?<!\d )(?:[1-9]\d{0,2}(?: \d{3}){0,4}) \Z")  # 12 000, for the 000 behind it
+COUNT_BEFORE = re.compile(rf"\b(?:{TENS})[\s-]+\Z|\bhundred and\s+\Z", re.I)
+COUNT = re.compile(rf"(?:{ONES})\b|(?:{TENS})\b", re.I)
+
+
+def _cuts_count(source: str, start: int, end: int) -> bool:
+    """Whether a passage cuts a number that is written in groups or words: 12 000, twenty-five, hundred and five."""
+    before, behind = (visible(text) for text in (source[max(0, start - 30) : start], source[end : end + 8]))
+    head, tail = source[start : start + 12], visible(source[max(start, end - 24) : end])
+    if re.match(r"\d{3}(?!\d)", head) and before.endswith(" ") and GROUP_BEFORE.search(before):
+        return True
+    if re.match(r" \d{3}(?![\d.,]\d|\d)", behind) and re.search(r"(?<![\d.,])(?<!\d )[1-9]\d{0,2}(?: \d{3})*\Z", tail):
+        return True
+    if COUNT.match(head) and COUNT_BEFORE.search(before):
+        return True
+    return bool(re.search(rf"\b(?:{TENS})\Z", tail, re.I) and re.match(rf"[\s-](?:{ONES})(?![a-z])", behind, re.I))
 
 
 def _is_whole(source: str, start: int, end: int) -> bool:
     """Whether a passage cuts no word and no number in two: "1 million" does not stand in "11 million"."""
+    if _cuts_count(source, start, end):
+        return False
     first = same_length(source[start])
     last = same_length(source[max(start, end - 9) : end].rstrip(ACCENTS)[-1:] or "?")
     if start and not PARTED.match(source, start - 1):

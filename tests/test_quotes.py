@@ -118,6 +118,12 @@ PAIRS = {
     "can't": ("a court can't decide that", "a court can't", "a court can"),
     "range cut": ("pages 10-20 are missing there", "10-20 are missing there", "20 are missing there"),
     "date cut": ("until 1970-01-01 they wait", "until 1970-01-01", "until 1970-01"),
+    "grouped number cut at the start": ("a fine of 2 500 000 euros", "2 500 000 euros is the fine"[:15], "500 000 euros"),
+    "grouped number cut at the end": ("a fine of 2 500 000 euros", "a fine of 2 500 000", "a fine of 2"),
+    "number words cut at the start": ("within twenty-five days of it", "twenty-five days of it", "five days of it"),
+    "number words cut at the end": ("a fine of twenty five", "a fine of twenty five", "a fine of twenty"),
+    "hundred and": ("in a hundred and five days of it", "hundred and five days of it", "five days of it"),
+    "a year and a number": ("in 2015 300 members joined", "300 members joined", "30 members joined"),
     "Chinese numeral cut": ("处三千五百万元以下罚款", "三千五百万元以下罚款", "五百万元以下罚款"),
     "Chinese numeral cut at the end": ("罚款上限为五百万", "罚款上限为五百万", "罚款上限为五百"),
     "after a Chinese full stop": ("自本日起施行。2004年8月28日的决定废止", "2004年8月28日的决定废止", "004年8月28日的决定废止"),
@@ -236,6 +242,7 @@ def test_text_that_is_cut_out_of_a_negation_is_for_a_person():
     assert found_in(text, "取得个人单独同意的除外").flags == ()
     assert found_in("The landlord is not permitted to end it.", "permitted to end it").flags == ("negation",)
     assert found_in("Do not rush. The landlord is permitted to end it.", "is permitted to end it").flags == ()
+    assert found_in("it is in-\n  valid to end it early", "valid to end it early").flags == ("negation",)
     assert found_in("A non-compliant token is refused.", "compliant token is refused").flags == ("negation",)
 
 
