@@ -513,8 +513,12 @@ def _find_written(index: Index, quote: str, labels: Sequence[str]) -> _Finding |
         whole = _Quote(re.sub(r"[\[\]]", " ", quote))
     if passage := index.first(whole, named):
         flags = {"case"} if passage.case else set()
-        if index.list[index.position(passage.start)] not in named and index.stands_elsewhere(whole, passage):
+        here = index.list[index.position(passage.start)]
+        if here not in named and index.stands_elsewhere(whole, passage):
             flags.add("repeated")
+        siblings = [label for label in named if label != here] if here in named and here not in labels else []
+        if any(next(index.occurrences(whole, *place), None) for place in index.ranges(siblings)):
+            flags.add("repeated")  # in several subsections of the one that is cited, of which one is read
         exact = index.verbatim(normal, passage)
         start, end, _ = exact or passage
         return _Finding("found", "verbatim" if exact else "folded", start, end, flags)

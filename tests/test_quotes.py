@@ -266,7 +266,8 @@ def test_where_the_passage_is_read():
     assert where(repeated, "4.1.2") == ("4.1.2", ())
     assert where(repeated, None) == ("4.1.1", ("repeated",))
     assert where(repeated, "5") == ("4.1.1", ("moved", "repeated"))
-    assert where(repeated, "4.1") == ("4.1.1", ())  # the cited section's own subsection
+    assert where(repeated, "4.1") == ("4.1.1", ("repeated",))  # the cited section's own subsections, and one is read
+    assert where("It is local", "4.1") == ("4.1.2", ("short",))
     assert where(repeated, "Chapter 4") == ("4.1.1", ())
     assert where("The header describes the token", "9.9") == ("5", ("moved", "no-such-section"))
     assert where("The header describes a token", "9.9") == (None, ())
