@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from documents import decoded
 from helpers import check_ids
-from plain import InputError, parsed_json, printable
+from plain import InputError, Written, parsed_json, printable
 
 if TYPE_CHECKING:
     import pandas
@@ -67,7 +67,7 @@ def json_items(text: str, path: str | Path) -> list:
 def json_line(number: int, line: str):
     """What a line of JSON Lines holds; a line that is no JSON is a citation that says so."""
     try:
-        return json.loads(line)
+        return json.loads(line, parse_float=Written)
     except (ValueError, RecursionError) as error:
         return {"unmapped": f"line {number} is not JSON: {error}"}
 

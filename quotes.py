@@ -8,6 +8,7 @@ word and no number in two, and has the quotation's hyphens and bracketed marks, 
 """
 
 import re
+import unicodedata
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,7 +45,7 @@ SHORTEST_PIECE = 4  # the same for a piece between two omissions
 MOST_PIECES = 20  # with more omissions it is not one quotation
 LONGEST_OMISSION = 500  # characters that one "..." may leave out
 LONGEST_NEAR = 20_000  # folded characters of a quotation that near matching still compares
-FLAG_ORDER = ["moved", "repeated", "short", "case", "elided", "negation", "spans", "near", "no-such-section"]
+FLAG_ORDER = ["moved", "repeated", "short", "case", "accents", "elided", "negation", "spans", "near", "no-such-section"]
 
 
 @dataclass(frozen=True)
@@ -502,6 +503,18 @@ def _is_numbered(source: str, start: int) -> bool:
     return re.search(r"\w\W*\Z", before) is not None and without_numbers(before) != before
 
 
+def accents(text: str) -> list[str]:
+    """The Latin letters of a text that have accents: folding drops these, and ou is not où, nor schon schön."""
+    if text.isascii():
+        return []
+    letters = unicodedata.normalize("NFC", visible_case(text))
+    return [c for c in letters if not c.isascii() and len(d := unicodedata.normalize("NFD", c)) > 1 and d[0].isascii()]
+
+
+def visible_case(text: str) -> str:
+    return re.sub(r"[\u00ad\u200b-\u200f\u2060\ufeff]|-\s+(?=\w)", "", text).casefold()
+
+
 def _find_written(index: Index, quote: str, labels: Sequence[str]) -> _Finding | None:
     """The quotation as it stands, else with its omissions."""
     normal = normalize(quote)
@@ -513,6 +526,8 @@ def _find_written(index: Index, quote: str, labels: Sequence[str]) -> _Finding |
         whole = _Quote(re.sub(r"[\[\]]", " ", quote))
     if passage := index.first(whole, named):
         flags = {"case"} if passage.case else set()
+        if accents(quote) != accents(index.source[passage.start : passage.end]):
+            flags.add("accents")
         here = index.list[index.position(passage.start)]
         if here not in named and index.stands_elsewhere(whole, passage):
             flags.add("repeated")

@@ -455,6 +455,9 @@ def test_native_citations_in_three_formats(tmp_path):
     assert read_citations(path) == NATIVE
     path.write_text("\n".join(map(json.dumps, NATIVE)) + "\n\n", encoding="utf-8")
     assert read_citations(path) == NATIVE
+    path.write_text('[{"claim": "c", "quote": null, "section": 4.10}]', encoding="utf-8")
+    tenth = helpers.Sections({"4.1": "The first.", "4.10": "The tenth."})
+    assert helpers.locate(tenth, read_citations(path)[0]).section == "4.10"
     lines = tmp_path / "citations.jsonl"
     lines.write_text(json.dumps(NATIVE[0]) + '\n{"id": \n', encoding="utf-8")
     first, second = read_citations(lines)

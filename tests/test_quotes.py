@@ -192,6 +192,18 @@ def test_no_marked_omission(quote):
     assert locate(index, quote, "1").status == "missing"
 
 
+@pytest.mark.parametrize(
+    ("source", "quote"),
+    [
+        ("das ist schon lange her gewesen", "das ist schön lange her gewesen"),
+        ("le vendeur paie où l'acheteur veut", "le vendeur paie ou l'acheteur veut"),
+    ],
+)
+def test_other_accents_are_for_a_person(source, quote):
+    assert found_in(source, quote).flags == ("accents",)
+    assert found_in(source + ", naïve", source.upper() + ", NAI\u0308VE").flags == ("case",)
+
+
 def test_a_piece_or_a_quotation_of_nothing_but_a_mark():
     assert found_in("the result of it all is this", "the result of it all ... [RFC7159]").status == "missing"
     assert found_in("the result is as in [RFC7159] there", "[RFC7159]").flags == ("short",)
