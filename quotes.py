@@ -413,6 +413,18 @@ def _is_whole(source: str, start: int, end: int) -> bool:
 # ---------------------------------------------------------------------------------------------- locating
 
 
+def names_another(index: Index, cited: str | Sequence[str] | None) -> bool:
+    """Whether a citation names another document than this one, as "RFC 7515, Section 4" in RFC 7519 does."""
+    text = cited if isinstance(cited, str) else " ".join(cited or ())
+    rfcs = re.findall(r"\bRFC[ -]?(\d{3,5})\b", text[:1000], re.I)
+    own = re.search(r"^Request for Comments: *(\d+)", index.source[:4000], re.M) if rfcs else None
+    if own and own[1] not in rfcs:
+        return True
+    laws = re.findall(r"《(?:中华人民共和国)?([^》]{4,40})》", text[:1000])
+    title = re.sub(r"\s", "", index.texts.get("标题", ""))
+    return bool(laws and title) and not any(law in title for law in laws)
+
+
 class _Finding(NamedTuple):
     status: str
     match: str | None
@@ -434,7 +446,7 @@ def locate(
     """
     names, unknown = index.named(cited)
     labels = index.in_order(label for name in names for label in index.chapters.get(name, [name]))
-    flags = {"no-such-section"} if unknown else set()
+    flags = {"no-such-section"} if unknown or names_another(index, cited) else set()
     if quote is None:
         if not names and not unknown:
             raise ValueError("the citation names neither a quote nor a section")

@@ -354,6 +354,18 @@ def test_label(document, cited, named):
     assert located.flags == (() if named else ("no-such-section",))
 
 
+@pytest.mark.parametrize(
+    ("document", "own", "other"),
+    [
+        ("rfc7519", "RFC 7519 Section 4.1.3", "Section 4.1.3 of RFC 7515"),
+        ("pipl", "《中华人民共和国个人信息保护法》第十五条", "《网络安全法》第十五条"),
+    ],
+)
+def test_a_section_of_another_document(document, own, other):
+    assert locate(DOCUMENTS[document], None, own).flags == ()
+    assert locate(DOCUMENTS[document], None, other).flags == ("no-such-section",)
+
+
 def test_the_subsections_of_a_numbered_heading():
     index = Index({"3.3. Calls": "3.3. Calls", "3.3.1. Init": "It prepares the whole stream.", "3.4. Files": "Others."})
     assert locate(index, "It prepares the whole stream", "Section 3.3").flags == ()
