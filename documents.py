@@ -172,18 +172,32 @@ def split_html(source: str) -> Sections:
             parts[-1][2].append(text)
         else:
             beginning.append(text)
-    return headed_sections(
+    sections = headed_sections(
         "\n\n".join(beginning), [(level, title, "\n\n".join(texts)) for level, title, texts in parts]
     )
+    beyond = "\n\n".join(text for _, text in html_blocks(source, beyond=True))
+    if not beyond:
+        return sections
+    outside = sections.outside | {BEYOND: beyond}  # what a page says there is not made up
+    return Sections(dict(sections), outside, [*sections.order, BEYOND])
 
 
-def html_blocks(source: str) -> Iterator[tuple[int, str]]:
-    """(level of the heading, or 0; text) of every block of text, in order. One pass over the elements."""
+BEYOND = "Beyond the main part"
+
+
+def html_blocks(source: str, beyond: bool = False) -> Iterator[tuple[int, str]]:
+    """(level of the heading, or 0; text) of every block of text, in order. One pass over the elements.
+
+    Of a page with a main part those in it, or with ``beyond`` those that are not.
+    """
     from bs4 import BeautifulSoup, NavigableString, Tag
     from bs4.element import PreformattedString
 
     soup = BeautifulSoup(closed(source), "html.parser")
-    root = soup.find("main") or soup.find(attrs={"role": "main"}) or soup
+    main = soup.find("main") or soup.find(attrs={"role": "main"})
+    if beyond and main is None:
+        return
+    root = soup if beyond or main is None else main
     block_of: dict[int, Tag | None] = {id(root): root}  # the innermost block that holds an element; None if dropped
     block, pieces = root, []
 
@@ -197,7 +211,7 @@ def html_blocks(source: str) -> Iterator[tuple[int, str]]:
     for node in root.descendants:
         owner = block_of[id(node.parent)]
         if isinstance(node, Tag):
-            if owner is not None and is_dropped(node):
+            if owner is not None and (is_dropped(node) or (beyond and node is main)):
                 owner = None
             elif owner is not None and node.name in BLOCKS and not re.fullmatch(r"h[1-6]|pre", owner.name):
                 owner = node

@@ -88,7 +88,7 @@ SAME_LENGTH = _SameLength()
 
 IN_MARK = r"[^\s\[\],\"]{1,60}"
 MARK = rf"\[{IN_MARK}(?:, ?{IN_MARK}){{0,9}}\]"  # [3], [3, 5-7], [RFC7159], [sic]
-REFERENCE = re.compile(r"\[(?=.*[A-Z0-9])[A-Za-z0-9.:+/, -]+\]")  # a mark that a quotation may leave out
+REFERENCE = re.compile(r"\[(?=.*[A-Z0-9])[A-Za-z0-9.:+/, -]+\]|\[\^[\w-]+\]")  # a mark that a quotation may leave out
 GAP = r"\s\"\-*_\u00ad\u200b"
 # One space between two words is by far the most common gap and folds to itself, so that it is passed over.
 SPECIAL = re.compile(

@@ -117,7 +117,7 @@ def _marks(gap: str) -> dict[str, str]:
         return {}
     gap = same_length(gap)
     marks = re.findall(MARK, gap)
-    return {re.sub(rf"[\s*\u00ad\u200b{ACCENTS}]", "", mark[1:-1]).strip("_").casefold(): mark for mark in marks}
+    return {re.sub(rf"[\s*^\u00ad\u200b{ACCENTS}]", "", mark[1:-1]).strip("_").casefold(): mark for mark in marks}
 
 
 def _joints_agree(passage: dict[int, str], quote: dict[int, str], text: str) -> bool:

@@ -267,6 +267,15 @@ def test_html_forms_raised_numbers_and_headings_that_are_buttons():
         assert locate(sections, citation(quote, None)).status == status
 
 
+def test_html_beyond_the_main_part_is_found():
+    page = (
+        "<header><h1>Guide</h1></header><nav>Menu</nav><main><h2>One</h2><p>Text.</p></main><p>The fee is 5 euros.</p>"
+    )
+    sections = documents.split_html(f"<html><body>{page}</body></html>")
+    assert dict(sections) == {"One": "One\n\nText."}
+    assert sections.outside == {documents.BEYOND: "Guide\n\nThe fee is 5 euros."}
+
+
 def test_plain_text(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("First\nparagraph.\n\n \n\nSecond.\n", encoding="utf-8")

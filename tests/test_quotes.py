@@ -84,6 +84,8 @@ PAIRS = {
     "power operator": ("it holds 2**3 tokens each", "it holds **2**3 tokens each", "it holds 2*3 tokens each"),
     "outer marks": ("it must be kept secret.", "“it must be kept secret,”", "“it may be kept secret,”"),
     "reference left out": ("as JSON [RFC7159] objects are", "as JSON objects are", "as JSON [RFC7158] objects are"),
+    "footnote left out": ("the study[^1] shows it all", "the study shows it all", "the study[^2] shows it all"),
+    "footnote as shown": ("the study[^1] shows it all", "the study[1] shows it all", "the study[2] shows it all"),
     "reference kept": ("as in the study [3, 5] before", "as in the study [3, 5] before", "as in the study [3, 6] before"),
     "reference at the end": ("defined in the study [3].", "defined in the study.", "defined in the study [4]."),
     "bracketed not": ("it shall [not] be kept secret", "it shall [not] be kept secret", "it shall be kept secret"),
