@@ -258,6 +258,13 @@ LIST_NUMBER = re.compile(
     rf"|[(（][{NUMERALS}\d]{{1,3}}[)）]|[{NUMERALS}]{{1,3}}、)",
     re.MULTILINE,
 )
+# What without_markup or without_numbers may blank somewhere, wherever it stands.
+BLANKABLE = re.compile(
+    r"(?![A-Za-np-z ,])(?:"  # soon done with most characters
+    rf"\d[.)](?:\s|\Z)|\((?:\d{{1,3}}|[A-Za-z]|[ivx]{{1,5}})\)|(?<=\s[a-z])\)|[(（][{NUMERALS}\d]{{1,3}}[)）]"
+    rf"|[{NUMERALS}]{{1,3}}、|[|&<\\~⁰¹²³⁴-⁹]|\]\[|(?<!\S)[^\w\s\"“‘'(\[](?!\S)|(?<!\S)o(?!\S))"
+)
+MAY_BE_NUMBERED = re.compile(r"[).、）|⁰¹²³⁴-⁹]")
 PIPE = re.compile(
     r"^[ \t]{0,3}\|(?:[ \t]{0,3}:?-{2,300}+:?[ \t]{0,3}\|){1,99}+[ \t]{0,9}$|(?<!\S)\||\|(?!\S)", re.MULTILINE
 )
@@ -290,4 +297,6 @@ def without_markup(text: str) -> str:
 
 def without_numbers(text: str) -> str:
     """The text without the numbers of lists, a table's rules and the numbers of footnotes; every offset stays."""
+    if not MAY_BE_NUMBERED.search(text):
+        return text
     return PIPE.sub(_blank, NOTE_NUMBER.sub(_blank, LIST_NUMBER.sub(_blank, text)))

@@ -61,6 +61,7 @@ class Labels:
         self.list = list(labels)
         self.order = {label: i for i, label in enumerate(self.list)}
         self.chapters = chapters
+        self.known_below: dict[str, list[str]] = {}
         self.keys: dict[str, str] = {}
         self.alike: dict[str, list[str]] = {}  # two headings "1. Scope" and "1. Terms" have one key
         for label in self.order:
@@ -91,7 +92,8 @@ class Labels:
 
     def in_order(self, labels: Iterable[str]) -> list[str]:
         """The labels, each once, in the document's order."""
-        return sorted({label for label in labels if label in self.order}, key=self.order.__getitem__)
+        known = {label for label in labels if label in self.order}
+        return sorted(known, key=self.order.__getitem__) if len(known) > 1 else list(known)
 
     def _one(self, name: str) -> list[str]:
         """What one name stands for: a label, a chapter, all from one label to another, or subsections."""
@@ -135,6 +137,11 @@ class Labels:
 
     def below(self, label: str) -> list[str]:
         """The subsections of a numbered section, whether or not it stands in the document itself."""
+        if label not in self.known_below:
+            self.known_below[label] = self._below(label)
+        return self.known_below[label]
+
+    def _below(self, label: str) -> list[str]:
         if label not in self.order:
             return [sub for sub in self.list if sub.startswith(f"{label}.")]
         behind = (self.list[i] for i in range(self.order[label] + 1, len(self.list)))

@@ -11,14 +11,15 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain, groupby, islice
 from typing import NamedTuple
 
 from folding import (
     ACCENTS,
+    BLANKABLE,
     CHINESE,
     DASH,
     DASHES,
@@ -86,6 +87,7 @@ OMISSIONS = [
     re.compile(rf"{DOTS}|\[((?![^\]]{{0,200}}\d)[^\[\]]{{1,200}})\]"),
 ]
 MARKED = re.compile(r"[\[［…略]|\.\s?\.")  # whether there can be any
+CLEARLY_MARKED = re.compile(r"[…略]|\.\s?\.|[\[［][^A-Z\d]")  # and not merely by what may be a reference
 REPLACED_LETTERS = re.compile(r"\[([A-Za-z]{1,3})\](?=[A-Za-z])")  # [T]he
 CLOSING = " .,;:!?"
 
@@ -145,7 +147,7 @@ def _follows_negation(before: str) -> bool:
     """Whether a quotation is cut out of a clause that a negation opens, as `得公开` out of `不得公开`."""
     if BROKEN_PREFIX.search(before):
         return True  # "valid" out of "in-valid", broken at the end of a line
-    if not before or before.endswith("\n\n") or CLAUSE_END.fullmatch(before.rstrip()[-1:]):
+    if not NEGATION.search(before) or before.endswith("\n\n") or CLAUSE_END.fullmatch(before.rstrip()[-1:]):
         return False
     return negates(CLAUSE_END.split(before)[-1])
 
@@ -166,18 +168,48 @@ class Passage(NamedTuple):
 
 
 class _Quote:
-    """A quotation or a piece of one, folded."""
+    """A quotation or a piece of one, folded. What only a candidate is compared with is worked out when there is one."""
 
     def __init__(self, text: str, opening: str = ""):
-        folded = fold(text)
-        self.cased = folded.text.lstrip(opening).rstrip(CLOSING)
+        self.original, self.folded = text, fold(text)
+        inner = self.folded.text.lstrip(opening)
+        self.first = len(self.folded.text) - len(inner)
+        self.cased = inner.rstrip(CLOSING)
         self.core = self.cased.casefold()
-        first = len(folded.text) - len(folded.text.lstrip(opening))
-        last = first + len(self.core) - 1
-        self.joints = _joints(folded, first, last)
-        before, behind = text[: folded.offset(first)], text[folded.offset(last) + 1 :]
-        self.marks_before, self.marks_behind = _marks(before).keys(), _marks(behind).keys()
-        self.negative = before[-1:] in DASHES and before != "" and self.core[:1].isdigit()
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.core) - 1
+
+    @cached_property
+    def plain(self) -> bool:
+        return not BLANKABLE.search(self.folded.unfolded)
+
+    @cached_property
+    def joints(self) -> dict[int, str]:
+        return _joints(self.folded, self.first, self.last)
+
+    @cached_property
+    def before(self) -> str:
+        return self.original[: self.folded.offset(self.first)]
+
+    @cached_property
+    def marks_before(self) -> KeysView[str]:
+        return _marks(self.before).keys()
+
+    @cached_property
+    def marks_behind(self) -> KeysView[str]:
+        return _marks(self.original[self.folded.offset(self.last) + 1 :]).keys()
+
+    @cached_property
+    def negative(self) -> bool:
+        return self.before != "" and self.before[-1] in DASHES and self.core[:1].isdigit()
+
+
+@lru_cache(maxsize=4)
+def _folded_quote(text: str) -> _Quote:
+    """A quotation, folded once for the several forms of the document that it is looked for in."""
+    return _Quote(text)
 
 
 class Blocks:
@@ -225,8 +257,12 @@ class Index(Labels):
     space or presentation was dropped: four to six times the text in all.
     """
 
-    def __init__(self, texts: Mapping[str, str], chapters: Mapping[str, Sequence[str]] | None = None):
+    def __init__(
+        self, texts: Mapping[str, str], chapters: Mapping[str, Sequence[str]] | None = None, derived: bool = False
+    ):
         super().__init__(texts, chapters or {})
+        self.derived = derived  # of another index, by blanking something
+        self.looked_for = ("", True)  # the last core that may_hold was asked about, and what it said
         self.texts = texts
         self.source = "\n\n".join(texts.values())
         self.starts = array("Q", accumulate((len(text) + 2 for text in texts.values()), initial=0))
@@ -240,7 +276,7 @@ class Index(Labels):
     def changed(self, change: Callable[[str], str]) -> "Index":
         """The index of the texts with a change that keeps every offset; itself where that changes nothing."""
         texts = {label: change(text) for label, text in self.texts.items()}
-        return self if texts == self.texts else Index(texts, self.chapters)
+        return self if texts == self.texts else Index(texts, self.chapters, derived=True)
 
     @cached_property
     def without_markup(self) -> "Index":
@@ -309,6 +345,22 @@ class Index(Labels):
         behind = re.match(EDGE, same_length(self.source[end : end + 200]))[0]
         return quote.marks_before <= _marks(before).keys() and quote.marks_behind <= _marks(behind).keys()
 
+    def may_hold(self, core: str) -> bool:
+        """Whether folded text stands anywhere in the folded document."""
+        last, held = self.looked_for
+        if core != last:
+            stretches = self.blocks.stretches(core)
+            held = any(self.text.find(core, low, high + len(core) - 1) >= 0 for low, high in stretches)
+            self.looked_for = core, held
+        return held
+
+    def lacks(self, quote: _Quote) -> bool:
+        """Whether one look tells that a quotation stands nowhere, in whichever form of the document.
+
+        Where nothing in it can be markup or a number of a list, it stands in the form without them or in none.
+        """
+        return quote.plain and not self.derived and not self.without_numbers.may_hold(quote.core)
+
     def everywhere(self, quote: _Quote, start: int = 0, stop: int | None = None) -> Iterator[Passage]:
         """Where the quotation starts in the whole folded text, or in [start, stop) of it, in order."""
         stop = len(self.text) if stop is None else stop
@@ -322,7 +374,7 @@ class Index(Labels):
         reach = len(quote.core) - 1
         over_edges = [(max(0, low - reach), high + reach) for low, high in ranges]
         nearby = (passage for place in [*ranges, *over_edges] for passage in self.occurrences(quote, *place))
-        return next(chain(nearby, self.everywhere(quote)), None)
+        return next(nearby, None) or (None if self.lacks(quote) else next(self.everywhere(quote), None))
 
     def first_elided(self, pieces: Sequence[_Quote], labels: Sequence[str]) -> list[Passage] | None:
         """The pieces' passages, in order, in one section, each LONGEST_OMISSION or less behind the last."""
@@ -368,11 +420,15 @@ TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 ONES = "one|two|three|four|five|six|seven|eight|nine"
 GROUP_BEFORE = re.compile(r"(?<![\d.,])(?<!\d )(?:[1-9]\d{0,2}(?: \d{3}){0,4}) \Z")  # 12 000, for the 000 behind it
 COUNT_BEFORE = re.compile(rf"\b(?:{TENS})[\s-]+\Z|\bhundred and\s+\Z", re.I)
+COUNT_STARTS = re.compile(rf"\d|{TENS}|{ONES}", re.I)
+COUNT_GOES_ON = re.compile(rf"\W{{1,3}}(?:\d|{ONES})", re.I)
 COUNT = re.compile(rf"(?:{ONES})\b|(?:{TENS})\b", re.I)
 
 
 def _cuts_count(source: str, start: int, end: int) -> bool:
     """Whether a passage cuts a number that is written in groups or words: 12 000, twenty-five, hundred and five."""
+    if not COUNT_STARTS.match(source, start) and not COUNT_GOES_ON.match(source, end):
+        return False
     before, behind = (visible(text) for text in (source[max(0, start - 30) : start], source[end : end + 8]))
     head, tail = source[start : start + 12], visible(source[max(start, end - 24) : end])
     if re.match(r"\d{3}(?!\d)", head) and before.endswith(" ") and GROUP_BEFORE.search(before):
@@ -416,13 +472,15 @@ def _is_whole(source: str, start: int, end: int) -> bool:
 def names_another(index: Index, cited: str | Sequence[str] | None) -> bool:
     """Whether a citation names another document than this one, as "RFC 7515, Section 4" in RFC 7519 does."""
     text = cited if isinstance(cited, str) else " ".join(cited or ())
+    if "《" not in text and "rfc" not in text.casefold():
+        return False
     rfcs = re.findall(r"\bRFC[ -]?(\d{3,5})\b", text[:1000], re.I)
     own = re.search(r"^Request for Comments: *(\d+)", index.source[:4000], re.M) if rfcs else None
     if own and own[1] not in rfcs:
         return True
     laws = re.findall(r"《(?:中华人民共和国)?([^》]{4,40})》", text[:1000])
-    title = re.sub(r"\s", "", index.texts.get("标题", ""))
-    return bool(laws and title) and not any(law in title for law in laws)
+    title = re.sub(r"\s", "", index.texts.get("标题", "")) if laws else ""
+    return bool(title) and not any(law in title for law in laws)
 
 
 class _Finding(NamedTuple):
@@ -481,7 +539,7 @@ def locate(
         index.read(read),
         found.start + shift,
         found.end + shift,
-        tuple(flag for flag in FLAG_ORDER if flag in flags),
+        tuple(flag for flag in FLAG_ORDER if flag in flags) if flags else (),
         found.similarity,
         found.difference,
     )
@@ -489,17 +547,30 @@ def locate(
 
 def _find(index: Index, quote: str, labels: Sequence[str], near: float | None) -> _Finding | None:
     """The quotation as it stands, else without its markup, else (where `near` allows) something like it."""
+    if passage := index.cited(normalize(quote), labels):  # most stand there, and this is soonest seen
+        return _Finding("found", "verbatim", passage.start, passage.end, set())
+    small = len(index.text) <= Blocks.SMALL  # in a large text what is cited is looked at before all of it
+    if small and near is None and not MARKED.search(quote) and index.lacks(_folded_quote(quote)):
+        return None
     if found := _find_written(index, quote, labels):
         return found
+    if near is None and not CLEARLY_MARKED.search(quote) and index.lacks(_folded_quote(quote)):
+        return None
     plain = without_markup(quote)
     bare = without_numbers(plain)
+    tried = {(index, quote)}
     for source, text, flags in (
         (index.without_markup, plain, set()),
         (index.without_numbers, plain, {"elided"}),  # numbers of a list that the quotation leaves out
         (index.without_markup, bare, {"elided"}),  # or that a page shows and its text does not hold
     ):
-        changed = source is not index or text != quote
-        if changed and _size(text) and (found := _find_written(source, text, labels)):
+        if (source, text) in tried or not _size(text):
+            continue
+        tried.add((source, text))
+        # Most of what is missing is missing in every form: one look tells, unless there are omissions to try.
+        if not CLEARLY_MARKED.search(text) and not source.may_hold(_folded_quote(text).core):
+            continue
+        if found := _find_written(source, text, labels):
             if text is not plain and (found.match == "elided" or _is_numbered(index.source, found.start)):
                 continue  # it may be one number in the place of another
             match = "elided" if flags or found.match == "elided" else "folded"
@@ -529,11 +600,8 @@ def visible_case(text: str) -> str:
 
 def _find_written(index: Index, quote: str, labels: Sequence[str]) -> _Finding | None:
     """The quotation as it stands, else with its omissions."""
-    normal = normalize(quote)
-    if passage := index.cited(normal, labels):
-        return _Finding("found", "verbatim", passage.start, passage.end, set())
     named = index.with_subsections(labels)
-    whole = _Quote(quote)
+    whole = _folded_quote(quote)
     if not _size(whole.core):  # nothing but a mark, which folding drops
         whole = _Quote(re.sub(r"[\[\]]", " ", quote))
     if passage := index.first(whole, named):
@@ -546,7 +614,7 @@ def _find_written(index: Index, quote: str, labels: Sequence[str]) -> _Finding |
         siblings = [label for label in named if label != here] if here in named and here not in labels else []
         if any(next(index.occurrences(whole, *place), None) for place in index.ranges(siblings)):
             flags.add("repeated")  # in several subsections of the one that is cited, of which one is read
-        exact = index.verbatim(normal, passage)
+        exact = index.verbatim(normalize(quote), passage)
         start, end, _ = exact or passage
         return _Finding("found", "verbatim" if exact else "folded", start, end, flags)
     for omission in OMISSIONS if MARKED.search(quote) else ():
