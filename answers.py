@@ -386,14 +386,17 @@ class JsonStore:
 class WholeFile(type(Path())):
     """A JSON file that is replaced in one step, so that a kill or a full disk leaves the old one whole.
 
-    What another process has added to it in the meantime is kept.
+    What other processes have added to it in the meantime is kept.
     """
 
     def write_text(self, text: str, *args, **kwargs) -> int:
         new = Path(f"{self}.{os.getpid()}.tmp")
         with FileLock(f"{self}.lock"):
             if self.exists() and self.version() != getattr(self, "written", None):
-                both = read_answers(self) | json.loads(text)
+                mine = json.loads(text)
+                self.others = {key: kept for key, kept in read_answers(self).items() if key not in mine}
+            if getattr(self, "others", None):
+                both = self.others | json.loads(text)
                 text = json.dumps(dict(sorted(both.items())), indent=2)
             try:
                 size = new.write_text(text, encoding="utf-8")
