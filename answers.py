@@ -413,17 +413,24 @@ class WholeFile(type(Path())):
 
 
 class SqliteStore:
-    """Answers in a SQLite file, each written at once and for good: 80,000 cost 80,000 times what one does."""
+    """Answers in a SQLite file, each written at once and for good: 80,000 cost 80,000 times what one does.
+
+    The file is made with the first answer.
+    """
 
     def __init__(self, path: str | Path):
-        self.lock = threading.Lock()
-        try:
-            self.file = sqlite3.connect(path, check_same_thread=False, timeout=60, isolation_level=None)
-            self.file.execute("PRAGMA journal_mode=WAL")
-            self.file.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing; a power cut, the last few
-            self.file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT) WITHOUT ROWID")
-        except sqlite3.Error as error:
-            raise InputError(f"{path}: not a store of answers that can be opened: {error}") from None
+        self.path, self.lock, self.file = path, threading.Lock(), None
+        if Path(path).exists():
+            try:
+                self.open()
+            except sqlite3.Error as error:
+                raise InputError(f"{path}: not a store of answers that can be opened: {error}") from None
+
+    def open(self) -> None:
+        self.file = sqlite3.connect(self.path, check_same_thread=False, timeout=60, isolation_level=None)
+        self.file.execute("PRAGMA journal_mode=WAL")
+        self.file.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing; a power cut, the last few
+        self.file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT) WITHOUT ROWID")
 
     @staticmethod
     def key(names: tuple[str, ...]) -> str:
@@ -431,9 +438,13 @@ class SqliteStore:
 
     def get(self, names: tuple[str, ...]) -> dict | None:
         with self.lock:
+            if self.file is None:
+                return None
             found = self.file.execute("SELECT answer FROM answers WHERE key = ?", [self.key(names)]).fetchone()
         return json.loads(found[0]) if found else None
 
     def put(self, names: tuple[str, ...], answer: dict) -> None:
         with self.lock:
+            if self.file is None:
+                self.open()
             self.file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", [self.key(names), json.dumps(answer)])

@@ -26,21 +26,30 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line, with the published document, citations and cache where none are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", metavar="FILE", help="one or more documents, then a file of citations")
-    parser.add_argument("--locate", action="store_true", help="the first gate alone: no model, no key, nothing sent")
-    parser.add_argument("--plan", action="store_true", help="what would be sent, and what it would cost")
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--locate", action="store_true", help="the first gate alone: no model, no key, nothing sent")
+    one.add_argument("--plan", action="store_true", help="what would be sent, and what it would cost; nothing sent")
+    one.add_argument("--out", metavar="FILE", help="write the rows to a file that ends in .jsonl or .csv")
     parser.add_argument("--rules", action="store_true", help="flag numbers, absolute terms and negations that differ")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--out", metavar="FILE", help="write the rows to a file that ends in .jsonl or .csv")
-    parser.add_argument("--cache", metavar="FILE", help="where answers are kept (answers.sqlite beside the citations)")
+    parser.add_argument("--cache", metavar="FILE", help="where answers are kept, beside the citations by default")
     parser.add_argument("--max-requests", type=int, metavar="N", help="stop after so many; run again to go on")
     args = parser.parse_args(argv)
     if len(args.files) == 1:
         parser.error("name a file of citations as well: citation_check.py DOCUMENT CITATIONS")
     if args.out and Path(args.out).suffix not in (".jsonl", ".csv"):
         parser.error("--out: name a file that ends in .jsonl or .csv")
+    if args.out and not Path(args.out).parent.is_dir():
+        parser.error(f"--out: there is no folder {Path(args.out).parent}")
     *args.documents, args.citations = args.files or (DOCUMENT, CITATIONS)
-    args.cache = args.cache or (Path(args.citations).with_name("answers.sqlite") if args.files else CACHE)
+    args.cache = args.cache or (cache_beside(args.citations) if args.files else CACHE)
     return args
+
+
+def cache_beside(citations: str | Path) -> Path:
+    """Where answers are kept unless it is said: a JSON cache beside the citations if there is one, else a store."""
+    cache = Path(citations).with_name("json_cache.json")
+    return cache if cache.exists() else cache.with_name("answers.sqlite")
 
 
 def loaded(paths: Sequence[str | Path]) -> Mapping:
@@ -69,10 +78,10 @@ def locate_only(sections: Mapping, citations: list, as_json: bool) -> int:
 
 def print_plan(planned: Mapping) -> None:
     """What a run would send, in two lines."""
-    print("{citations:,} citations, {fabricated:,} fabricated, {questions:,} distinct questions".format(**planned))
+    print("{citations:,} citations: {fabricated:,} fabricated, {unreadable:,} unreadable".format(**planned))
     print(
-        "{answered:,} answered by the cache, {requests:,} requests to send: "
-        "about {input_tokens:,} input tokens, ${dollars:.4f} at TypeSafe's price".format(**planned)
+        "{questions:,} distinct questions, {answered:,} answered by the cache, {requests:,} requests to send: "
+        "about {input_tokens:,} input tokens, ${dollars:.6f} at TypeSafe's price".format(**planned)
     )
 
 
@@ -82,11 +91,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = arguments(argv)
     try:
         sections, citations = loaded(args.documents), formats.read_citations(args.citations)
+        if not citations:
+            raise helpers.InputError(f"{args.citations}: there is no citation in it")
         if args.locate:
             return locate_only(sections, citations, args.json)
         ask = helpers.make_ask(cache=args.cache)
         if args.plan:
-            print_plan(helpers.plan(sections, citations, ask))
+            planned = helpers.plan(sections, citations, ask)
+            print(json.dumps(planned, indent=2)) if args.json else print_plan(planned)
             return 0
         results = helpers.check_citations(
             sections,
@@ -107,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.out:
         try:
             formats.write_results(results, args.out, args.documents)
+            print(f"{len(results)} rows written to {args.out}", file=sys.stderr)
         except OSError as error:
             print(f"citation_check: {args.out}: the results are not written: {error.strerror}", file=sys.stderr)
             return 2

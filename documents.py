@@ -249,7 +249,9 @@ def headed_sections(beginning: str, parts: Sequence[tuple[int, str, str]]) -> Se
             label = f"{name} ({taken[name] + 1})"
         texts[label] = text.strip()
     outside = {"Beginning": beginning.strip()} if beginning.strip() else {}
-    return Sections(texts, outside, [*outside, *texts])
+    numbered = {label: re.match(r"\d+(?:\.\d+)*[.)]?\s+(\S.*)", label) for label in texts}
+    chapters = helpers.by_title({label: found[1] for label, found in numbered.items() if found})
+    return Sections(texts, outside, [*outside, *texts], chapters)
 
 
 def label_text(title: str) -> str:
@@ -263,7 +265,9 @@ def split_paragraphs(source: str) -> Sections:
     if len(paragraphs) == 1:
         paragraphs = source.strip().split("\n")
     texts = [text.strip("\n") for text in paragraphs if text.strip()]
-    chapters = {name: [f"Paragraph {n}"] for n in range(1, len(texts) + 1) for name in (str(n), f"第{n}段")}
+    chapters = {
+        name: [f"Paragraph {n}"] for n in range(1, len(texts) + 1) for name in (f"para. {n}", f"¶{n}", f"第{n}段")
+    }
     return Sections({f"Paragraph {n}": text for n, text in enumerate(texts, 1)}, chapters=chapters)
 
 
@@ -302,7 +306,8 @@ def split_pdf(data: bytes, name: str = "the PDF") -> Sections:
 
 
 def page_aliases(number: str) -> tuple[str, ...]:
-    return number, f"p. {number}", f"p.{number}", f"第{number}页"
+    """Ways to name a page. Not its bare number: "2" is section 2 of the text, which a page is not."""
+    return f"p. {number}", f"p.{number}", f"pg. {number}", f"第{number}页"
 
 
 def without_running_lines(pages: Sequence[Sequence[str]]) -> list[str]:

@@ -352,7 +352,7 @@ LABELS = {
     "zh": {
         "verdicts": {
             "verified": "证实",
-            "contradicted": "矛盾",
+            "contradicted": "相反",
             "unsupported": "无依据",
             "fabricated": "伪造",
             "unchecked": "未核查",

@@ -105,6 +105,8 @@ GREEK_OR_CYRILLIC = re.compile(r"[\u0370-\u052f]")
 LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{0,500}(?: \"[^\"\n]{0,200}\")?\)")  # Markdown: [text](address)
 # Markdown's headings, lists and quotations begin after a blank line; elsewhere a line may begin with a dash of its own.
 BLOCK = re.compile(r"(?:\A|(?<=\n\n)|(?<=:\n))(?:[ \t]{0,12}(?:#{1,6}|[-+>])[ \t].*(?:\n|\Z)(?:[ \t]+\w.*(?:\n|\Z))*)+")
+TABLE_ROW = re.compile(r"^[ \t]{0,12}\|.*\|[ \t]*$", re.MULTILINE)  # of Markdown; its bars and rules are no text
+TABLE_RULE = re.compile(r"[|:-]{3,}|\|")
 BLOCK_MARK = re.compile(r"^[ \t]{0,12}(?:#{1,6}|[-+>])(?=[ \t])", re.MULTILINE)
 MIXED_SCRIPTS = re.compile(r"[A-Za-z\u0370-\u052f]+")
 
@@ -183,6 +185,8 @@ def same_length(text: str) -> str:
         text = LINK.sub(lambda m: HIDDEN * (m.start(1) - m.start()) + m[1] + HIDDEN * (m.end() - m.end(1)), text)
     if "\n" in text:
         text = BLOCK.sub(lambda block: BLOCK_MARK.sub(lambda m: HIDDEN * len(m[0]), block[0]), text)
+    if "|" in text:
+        text = TABLE_ROW.sub(lambda row: TABLE_RULE.sub(lambda m: HIDDEN * len(m[0]), row[0]), text)
     text = text.translate(SAME_LENGTH)
     if not text.isascii() and GREEK_OR_CYRILLIC.search(text):
         text = MIXED_SCRIPTS.sub(lambda m: _one_script(m[0]), text)

@@ -71,20 +71,25 @@ def json_line(number: int, line: str):
 
 
 def csv_citations(text: str, name: str) -> list[dict]:
-    """The citations of a CSV with a header row; an empty quote, section or source is none. Raises InputError."""
-    dialect = "excel-tab" if "\t" in text.split("\n", 1)[0] else "excel"
+    """The citations of a CSV with a header row, parted by commas, semicolons or tabs. Raises InputError.
+
+    A quote, section or source that is empty, or null as JSON has it, is none.
+    """
+    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), dialect=dialect, strict=True)
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         header = [(field or "").strip().lower() for field in reader.fieldnames or ()]
         if "claim" not in header:
-            raise InputError(f"{name}: neither JSON nor a CSV with the columns id, claim, quote, section")
+            raise InputError(f"{name}: neither JSON nor a CSV with a header that names claim, quote and section")
         reader.fieldnames = header
         rows = [{field: value for field, value in row.items() if field is not None} for row in reader]
     except csv.Error as error:
         raise InputError(f"{name}: not CSV that can be read: {error}") from None
     optional = ("id", "quote", "section", "source")
-    blank = [{field: value for field, value in row.items() if field not in optional or value} for row in rows]
-    return [{"quote": None, "section": None, **row} for row in blank]
+    given = [
+        {name: cell for name, cell in row.items() if name not in optional or cell not in ("", "null")} for row in rows
+    ]
+    return [{"quote": None, "section": None, **row} for row in given]
 
 
 def vendor_adapter(item):
@@ -213,8 +218,8 @@ def sentence_at(text: str, start, end=None) -> str:
 # --- Results --------------------------------------------------------------------------------------------------------
 
 RESULT_COLUMNS = (
-    "id", "source", "digest", "cited", "section", "status", "match", "flags", "verdict", "confidence", "action",
-    "model", "time", "replay", "claim", "quote", "probabilities", "error",
+    "id", "source", "digest", "cited", "section", "status", "match", "flags", "relation", "verdict", "confidence",
+    "action", "model", "time", "replay", "claim", "quote", "probabilities", "error",
 )  # fmt: skip
 
 
@@ -243,6 +248,7 @@ def result_records(rows: Iterable[Mapping], paths: str | Path | Sequence[str | P
             "section": section,
             "flags": list(row.get("flags") or ()),
             "action": "auto" if row.get("auto") else "review",
+            "relation": answer.get("choice"),
             "probabilities": answer.get("probabilities"),
         }
         records.append(record | {key: answer.get(key) for key in ("model", "time", "replay")})

@@ -105,15 +105,16 @@ def load_source(path: str | Path = HERE / "rfc7519.txt") -> str:
     return re.sub(r"\n{3,}", "\n\n", PAGE_BREAK.sub("", read_text(path)))
 
 
-NUMBERED_HEADING = re.compile(r"^(\d+(?:\.\d+)*)\.[ \t]+\S", re.MULTILINE)
+NUMBERED_HEADING = re.compile(r"^(\d+(?:\.\d+)*)\.[ \t]+(\S.*)", re.MULTILINE)
 OTHER_HEADING = re.compile(r"^(?:(Appendix [A-Z]|[A-Z](?:\.\d+)+)\.[ \t]+\S.*|(?<=\n\n)(\S.*)(?=\n\n))$", re.MULTILINE)
 
 
 def split_sections(source: str) -> Sections:
     """The numbered sections of an RFC; Abstract, appendices and the like are ``outside``. RFC 7519 has 45."""
-    numbered = [(m.start(), m[1]) for m in NUMBERED_HEADING.finditer(source)]
-    if not numbered:
+    headings = list(NUMBERED_HEADING.finditer(source))
+    if not headings:
         return Sections()
+    numbered = [(m.start(), m[1]) for m in headings]
     first, last = numbered[0][0], numbered[-1][0]
     # Between the first and the last numbered heading a line at the margin may be anything, a table or a figure.
     other = [(m.start(), m[1] or m[2]) for m in OTHER_HEADING.finditer(source) if not first <= m.start() <= last]
@@ -130,7 +131,14 @@ def split_sections(source: str) -> Sections:
         {label: text for label, text in texts.items() if label in labels},
         outside={label: text for label, text in texts.items() if label not in labels},
         order=list(texts),
+        chapters=by_title({m[1]: m[2] for m in headings}),
     )
+
+
+def by_title(titles: Mapping[str, str]) -> dict[str, list[str]]:
+    """Title -> [label], for the titles that one label alone has: "Introduction" names section 1 as well as "1" does."""
+    counts = Counter(titles.values())
+    return {title: [label] for label, title in titles.items() if counts[title] == 1}
 
 
 def split_articles(source: str) -> Sections:
@@ -165,7 +173,7 @@ FIELDS = ("claim", "quote", "section")
 def citation_problem(citation) -> str | None:
     """What keeps a citation from being checked, in a sentence; None where nothing does."""
     if not isinstance(citation, Mapping):
-        return f"the citation is a {type(citation).__name__}, not an object with claim, quote and section"
+        return f"the citation is of the type {type(citation).__name__}, not an object with claim, quote and section"
     if citation.get("unmapped"):  # formats.read_citations could not map it
         return f"not mapped: {printable(str(citation['unmapped']), 200)}"
     for field in citation:
@@ -179,7 +187,7 @@ def citation_problem(citation) -> str | None:
     if not isinstance(claim, str) or not claim.strip():
         return 'the field "claim" is not a text with something in it'
     if quote is not None and not isinstance(quote, str):
-        return f'the field "quote" is a {type(quote).__name__}: write the quoted text, or null'
+        return f'the field "quote" is of the type {type(quote).__name__}: write the quoted text, or null'
     if quote is not None and not any(c.isalnum() for c in quote):
         return 'the field "quote" is blank: write null where nothing is quoted'
     if section is not None and not section_labels(section):
@@ -350,7 +358,8 @@ def make_ask(
     only the cache answers. Raises InputError for a cache file that cannot be read.
     """
     model = model or os.environ.get("TYPESAFE_MODEL") or TYPESAFE_MODEL
-    endpoint = (endpoint or os.environ.get("TYPESAFE_ENDPOINT") or TYPESAFE_ENDPOINT).rstrip("/")
+    endpoint = endpoint or os.environ.get("TYPESAFE_ENDPOINT") or TYPESAFE_ENDPOINT
+    endpoint = endpoint.rstrip("/").removesuffix("/v1/systemone")  # some servers print their whole address
     key = (os.environ.get(key_variable, "") if api_key is None else api_key).strip()
     published = questions == QUESTIONS and (model, endpoint) == (TYPESAFE_MODEL, TYPESAFE_ENDPOINT)
     return Ask(questions, model, endpoint, key, cache, published, key_variable)
@@ -464,18 +473,24 @@ def first_gate(
     if located.status == "section-only" and not located.text.strip():
         return {**row, "error": f"section {printable(str(row['section']), 40)!r} is empty"}, None
     if "no-such-section" in row["flags"] and not located.text:
-        row["error"] = f"the source has no section {printable(str(row['cited']), 40)!r}"
+        row["error"] = f"the source has no section {printable(str(row['cited']), 40)!r}: {what_there_is(sections)}"
     return row, located.text or None
 
 
+def what_there_is(sections: Mapping) -> str:
+    """What a citation may name instead, in a few words."""
+    labels = list(sections)
+    return f"it has {printable(', '.join(labels[:8]), 100)}" + (f" and {len(labels) - 8} more" if labels[8:] else "")
+
+
 def locate_citations(sections: Mapping[str, str], citations: Sequence[Mapping]) -> list[dict]:
-    """The first gate alone, no model: ``{"id", "status", "match", "section", "start", "end", "flags", "characters",
-    "error"}`` for each citation, ``characters`` being the length of the text that a model would read."""
+    """The first gate alone, no model: ``{"id", "cited", "status", "match", "section", "start", "end", "flags",
+    "characters", "error"}`` for each citation, ``characters`` being the length of the text that a model would read."""
     sections = as_sections(sections)
     rows = []
     for name, citation in zip(citation_ids(citations), citations, strict=True):
         row, text = first_gate(sections, citation, None, None, SECTION_LIMIT)
-        kept = {key: row[key] for key in ("status", "match", "section", "start", "end", "flags")}
+        kept = {key: row[key] for key in ("cited", "status", "match", "section", "start", "end", "flags")}
         rows.append({"id": name, **kept, "characters": text and len(text), "error": row["error"]})
     return rows
 
@@ -574,8 +589,9 @@ def plan(
 ) -> dict[str, float]:
     """What check_citations would send, before any of it is: nothing is asked here.
 
-    ``{"citations", "fabricated", "questions", "answered", "requests", "input_tokens", "dollars"}``: distinct questions,
-    those among them that the cache answers, and for the others the requests, with estimated tokens and their price.
+    ``{"citations", "unreadable", "fabricated", "questions", "answered", "requests", "input_tokens", "dollars"}``:
+    distinct questions, those among them that the cache answers, and for the others the requests, with estimated tokens
+    and their price.
     """
     sections = as_sections(sections)
     gated = [first_gate(sections, citation, None, near, limit) for citation in citations]
@@ -585,6 +601,7 @@ def plan(
     tokens = sum(request.tokens for request in requests)
     return {
         "citations": len(citations),
+        "unreadable": sum(row["error"] is not None for row, _ in gated),
         "fabricated": sum(row["status"] == "missing" and not row["error"] for row, _ in gated),
         "questions": len(questions),
         "answered": len(questions) - len(to_ask),
@@ -615,6 +632,8 @@ def print_located(results: Sequence[Mapping]) -> None:
             found = "not in the source"
         else:
             found = f"section of {row['characters']:,} chars"
+            if row["section"] != row["cited"]:
+                found += f" in {printable(str(row['section']), ID_COLUMNS)}"
         flags = f"  ({printable(', '.join(row['flags']), 120)})" if row["flags"] else ""
         print(f"{padded(printable(row['id'], ID_COLUMNS), width)}{row['status'] or '-':<14}{found}{flags}")
 
@@ -667,7 +686,11 @@ def answers_note(results: Sequence[Mapping]) -> str:
     answers = [row["answer"] for row in results if row["answer"]]
     replayed = sum(bool(answer.get("replay")) for answer in answers)
     models = ", ".join(sorted({printable(str(answer.get("model")), 40) for answer in answers})) or "none"
-    return f"{replayed} answers replayed from the cache, {len(answers) - replayed} asked live; model: {models}"
+    note = f"{replayed} answers replayed from the cache, {len(answers) - replayed} asked live; model: {models}"
+    if replayed == len(answers):
+        return note
+    paid = usage([row for row in results if row["answer"] and not row["answer"].get("replay")])
+    return f"{note}\n{paid['input_tokens']:,} input tokens, ${paid['dollars']:.6f} at TypeSafe's price"
 
 
 def usage(results: Sequence[Mapping]) -> dict:

@@ -48,9 +48,11 @@ class Labels:
         self.order = {label: i for i, label in enumerate(self.list)}
         self.chapters = chapters
         self.keys: dict[str, str] = {}
-        for label in [*chapters, *self.order]:  # 第二章 is the chapter, not the line that is its heading
-            self.keys.setdefault(_key(label), label)
-            self.keys[_tidy(label)] = label
+        named = {label: members[0] if len(members) == 1 else label for label, members in chapters.items()}
+        # Chapters first: 第二章 is the chapter, not the line that is its heading.
+        for name, label in [*named.items(), *zip(self.list, self.list, strict=True)]:
+            self.keys.setdefault(_key(name), label)
+            self.keys[_tidy(name)] = label
 
     def named(self, cited: str | Sequence[str] | None) -> tuple[list[str], bool]:
         """The labels and chapters that a citation names, and whether it names any that does not exist."""

@@ -604,7 +604,7 @@ def page_html(question: Question) -> str:
     """Claim, quote and text of a question, with the quoted passage marked."""
     row = question.row
     parts = [f'<div class="ccr-label"><strong>Claim</strong> <span>{shown(cut(row["id"], 200))}</span></div>']
-    parts.append(f'<div class="ccr-claim" dir="auto">{shown(cut(str(row["claim"])))}</div>')
+    parts.append(f'<div class="ccr-claim" dir="auto">{shown(cut(str(row["claim"] or "none")))}</div>')
     if row["quote"] is not None:
         parts.append('<div class="ccr-label"><strong>Quote</strong></div>')
         parts.append(f'<div class="ccr-quote" dir="auto">{shown(cut(str(row["quote"])))}</div>')

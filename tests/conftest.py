@@ -13,6 +13,10 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).parent.parent
 PUBLISHED = ROOT / "tests" / "data" / "published"
 
+# The first text that Hypothesis makes on a machine takes it a second, which is no fault of a test.
+settings.register_profile("cookbook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("cookbook")
+
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 # A slow or busy machine is no fault of what is tested.

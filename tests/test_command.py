@@ -66,6 +66,19 @@ def test_input_that_cannot_be_read_is_two_and_one_sentence(tmp_path, document, c
     assert done.stderr.startswith("citation_check: ") and done.stderr.count("\n") == 1
 
 
+def test_no_citation_and_no_folder_are_bad_input(tmp_path, citations):
+    assert run(RFC, citations()).returncode == 2
+    done = run("--out", tmp_path / "none" / "rows.csv")
+    assert done.returncode == 2 and "there is no folder" in done.stderr
+
+
+def test_answers_are_kept_beside_the_citations_and_only_when_there_are_any(citations):
+    path = citations({"claim": "c", "quote": "Use of this claim is OPTIONAL.", "section": "4.1.4"})
+    run(RFC, path)
+    assert not list(path.parent.glob("answers*"))
+    assert "7 answers replayed" in run(RFC, ROOT / "citations.json").stdout
+
+
 def test_one_citation_as_json():
     rows = json.loads(run("--json").stdout)
     assert rows[4]["id"] == "exp_required" and rows[4]["verdict"] == "contradicted"

@@ -421,6 +421,22 @@ def test_rows_of_several_documents_and_of_long_sections(tmp_path):
     assert records[2]["digest"] == formats.digest(tmp_path / "b.md")
 
 
+def test_a_bare_number_is_a_section_and_no_page():
+    """A page is not what "2" means in the text, and a confident verdict over the wrong text is the worst."""
+    pdf = load_document(OTHERS / "bzip2-manual.pdf")
+    assert locate(pdf, citation(section="2")).flags == ("no-such-section",)
+    assert locate(pdf, citation(section="p. 2")).section == locate(pdf, citation(section="Page 2")).section == "Page 2"
+
+
+def test_a_heading_is_named_with_and_without_its_number(tmp_path):
+    (tmp_path / "a.md").write_text("# Rules\n\n## 1. Access\n\nBy card.\n\n## 2. Tools\n\nBy hand.\n", encoding="utf-8")
+    sections = load_document(tmp_path / "a.md")
+    labels = ["1. Access", "Access", "1", "Section 1"]
+    assert [locate(sections, citation(section=label)).section for label in labels] == ["1. Access"] * 4
+    unknown = helpers.check_citation(sections, citation(section="Fees"), lambda *_: {})
+    assert unknown["error"] == "the source has no section 'Fees': it has Rules, 1. Access, 2. Tools"
+
+
 # --- Citations ------------------------------------------------------------------------------------------------------
 
 NATIVE = [
@@ -446,6 +462,8 @@ def test_native_citations_in_three_formats(tmp_path):
         writer.writeheader()
         writer.writerows({("Claim" if k == "claim" else k): v for k, v in row.items()} for row in NATIVE)
     assert read_citations(path) == NATIVE
+    path.write_text("claim;quote;section\nOne, two.;null;\n", encoding="utf-8")
+    assert read_citations(path) == [{"claim": "One, two.", "quote": None, "section": None}]
     path.write_text("claim\tquote\nA claim.\t\n", encoding="utf-8")
     assert read_citations(path) == [{"claim": "A claim.", "quote": None, "section": None}]
 
@@ -455,7 +473,7 @@ def test_native_citations_in_three_formats(tmp_path):
     [
         ('[{"id": "a",]', "not JSON at line 1, column 13"),
         ('{"id": "a"}', "a dict where a list of citations should be"),
-        ("name,value\na,b\n", "neither JSON nor a CSV with the columns id, claim, quote, section"),
+        ("name,value\na,b\n", "neither JSON nor a CSV with a header that names claim"),
         ('claim,quote\n"open', "not CSV that can be read"),
         ("[" * 100_000, "not JSON"),
         (json.dumps([NATIVE[0], NATIVE[0]]), "citations 1 and 2 have the same id, 'a'"),

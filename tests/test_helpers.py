@@ -167,7 +167,7 @@ def test_verdict_thresholds_and_relations_of_ones_own():
         ({"claim": "c", "qoute": "q", "section": "1"}, 'write "quote"'),
         ({"claim": "c", "quote": "exp", "Section": "1"}, 'write "section"'),
         ({"claim": "c", "quote": " “…” ", "section": "1"}, '"quote" is blank'),
-        ({"claim": "c", "quote": 7, "section": "1"}, '"quote" is a int'),
+        ({"claim": "c", "quote": 7, "section": "1"}, '"quote" is of the type int'),
         ({"claim": "c", "quote": None, "section": {"a": 1}}, '"section" is not a label'),
         ({"claim": "c", "quote": None}, "nothing to check the claim against"),
         ({"claim": "\ud800", "quote": None, "section": "1"}, "surrogate"),

@@ -49,6 +49,7 @@ PAIRS = {
     "Markdown heading": ("it ends here.\n\n## Next part\n\nIt begins", "ends here. Next part It begins", "ends. Next part It"),
     "Markdown list": ("- take one tablet\n- drink some water", "take one tablet drink some water", "take one drink water"),
     "Chinese Markdown list": ("- 应当公开处理规则\n- 应当明示目的", "应当公开处理规则应当明示目的", "应当公开规则应当明示目的"),
+    "Markdown table": ("| Saw | required | 6 euro |\n|---|:--|---|\n| Drill | no | - |", "Saw required 6 euro Drill no", "Saw 6 euro Drill no"),
     "Markdown quotation": ("> it was said\n> by the court", "it was said by the court", "it was said at the court"),
     "link in the quote": ("as the guide says of it", "as [the guide](https://a.b) says of it", "as [a guide](https://a.b) says"),
     "ligature": ("the ﬁnal oﬃce aﬀairs", "the final office affairs", "the fnal office affairs"),
