@@ -33,6 +33,7 @@ HOSTILE = [
     "\ud800 half a pair",
     "x" * 100_000,
     "=HYPERLINK(1) | a | b |",
+    "\n=1+1",
     "\0",
 ]
 
