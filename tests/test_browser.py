@@ -112,7 +112,7 @@ def opened(browser, address: str, name: str):
 
 
 def choose(page, menu: str, entry: str, done) -> None:
-    """Choose an entry of one of JupyterLab's menus until it has done what it should: a page still loading may miss it."""
+    """Choose an entry of one of JupyterLab's menus until it has done its work; a loading page may miss it."""
     for _ in range(5):
         page.locator(".lm-MenuBar-itemLabel").get_by_text(menu, exact=True).click()
         page.locator(".lm-Menu-item:not(.lm-mod-disabled) .lm-Menu-itemLabel").get_by_text(entry, exact=True).click()
