@@ -98,7 +98,9 @@ def test_results_come_back_from_csv_and_json_as_they_were(tmp_path):
     csv.field_size_limit(1 << 20)
     with (tmp_path / "rows.csv").open(encoding="utf-8-sig", newline="") as file:
         written = list(csv.DictReader(file))
-    assert len(written) == len(ROWS) and all(None not in row and len(row) == len(formats.RESULT_COLUMNS) for row in written)
+    assert len(written) == len(ROWS) and all(
+        None not in row and len(row) == len(formats.RESULT_COLUMNS) for row in written
+    )
     assert not any(value.startswith(tuple("=+-@\t\r\n＝＋－＠")) for row in written for value in row.values())
     assert [row["claim"].lstrip("'") for row in written] == [
         (record["claim"] or "").encode("utf-8", "backslashreplace").decode() for record in records
