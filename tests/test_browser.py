@@ -107,6 +107,8 @@ def opened(browser, address: str, name: str):
     page = browser.new_page(viewport={"width": 1280, "height": 1000})
     page.goto(f"{address}lab/tree/{name}?reset&token={TOKEN}")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+    # JupyterLab asks for a kernel where one is wanted before it has started.
+    sync_api.expect(page.locator(".jp-Toolbar-kernelName")).to_have_text("Python 3 (ipykernel)", timeout=60_000)
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
     return page
 
