@@ -70,7 +70,7 @@ class Ask:
         self.model, self.endpoint, self.key = model, endpoint.rstrip("/"), key
         self.published = published
         self.cache = cache
-        self.store = open_store(cache) if cache else None
+        self.store = open_store(cache, make=bool(key)) if cache else None
         self.client: TypeSafeClient | None = None
         self.lock = threading.Lock()
         self.no_key = (
@@ -339,9 +339,12 @@ def model_problem(asked: str, answered) -> str | None:
 # --- Where answers are kept -----------------------------------------------------------------------------------------
 
 
-def open_store(path: str | Path) -> "JsonStore | SqliteStore":
-    """The store of answers in a file: JSON for a notebook (``.json``), SQLite for many answers (any other name)."""
-    return JsonStore(path) if Path(path).suffix == ".json" else SqliteStore(path)
+def open_store(path: str | Path, make: bool = True) -> "JsonStore | SqliteStore":
+    """The store of answers in a file: JSON for a notebook (``.json``), SQLite for many answers (any other name).
+
+    ``make``: whether answers will be put into it, so that a SQLite file that cannot be made is an InputError now.
+    """
+    return JsonStore(path) if Path(path).suffix == ".json" else SqliteStore(path, make)
 
 
 def read_answers(path: str | Path) -> dict:
@@ -392,35 +395,21 @@ class WholeFile(type(Path())):
     def write_text(self, text: str, *args, **kwargs) -> int:
         new = Path(f"{self}.{os.getpid()}.tmp")
         with FileLock(f"{self}.lock"):
-            if self.exists() and self.version() != getattr(self, "written", None):
-                mine = json.loads(text)
-                self.others = {key: kept for key, kept in read_answers(self).items() if key not in mine}
-            if getattr(self, "others", None):
-                both = self.others | json.loads(text)
-                text = json.dumps(dict(sorted(both.items())), indent=2)
+            both = (read_answers(self) if self.exists() else {}) | json.loads(text)
             try:
-                size = new.write_text(text, encoding="utf-8")
+                size = new.write_text(json.dumps(dict(sorted(both.items())), indent=2), encoding="utf-8")
                 os.replace(new, self)
             finally:
                 new.unlink(missing_ok=True)
-            self.written = self.version()
         return size
-
-    def version(self) -> tuple[int, int, int]:
-        """What tells the file that we wrote from one that another process wrote since."""
-        found = self.stat()
-        return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class SqliteStore:
-    """Answers in a SQLite file, each written at once and for good: 80,000 cost 80,000 times what one does.
+    """Answers in a SQLite file, each written at once and for good: 80,000 cost 80,000 times what one does."""
 
-    The file is made with the first answer.
-    """
-
-    def __init__(self, path: str | Path):
+    def __init__(self, path: str | Path, make: bool):
         self.path, self.lock, self.file = path, threading.Lock(), None
-        if Path(path).exists():
+        if make or Path(path).exists():
             try:
                 self.open()
             except sqlite3.Error as error:

@@ -43,7 +43,11 @@ def load_document(path: str | Path, kind: str | None = None) -> Sections:
     }
     sections = split[kind or text_kind(source)](source)
     if not sections.order:
-        what = f"no section of the kind {kind!r}: name another kind, or none" if source.strip() else "no text"
+        what = (
+            f"no section of the kind {kind or text_kind(source)!r}: name another kind, or none"
+            if source.strip()
+            else "no text"
+        )
         raise InputError(f"{path}: holds {what}")
     return sections
 
@@ -147,13 +151,14 @@ def markdown_headings(source: str) -> list[tuple[int, int, str]]:
     return headings
 
 
-DROPPED = {"button", "form", "head", "iframe", "nav", "noscript", "object", "script", "style", "svg", "template"}
+DROPPED = {"button", "head", "iframe", "nav", "noscript", "object", "script", "style", "svg", "template"}
 DROPPED_ROLES = {"banner", "contentinfo", "navigation", "search"}
 BLOCKS = {
     "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl",
     "dt", "fieldset", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html",
     "li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul",
 }  # fmt: skip
+RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 PERMALINKS = {"¶", "#", "§", "🔗"}
 
 
@@ -167,18 +172,32 @@ def split_html(source: str) -> Sections:
             parts[-1][2].append(text)
         else:
             beginning.append(text)
-    return headed_sections(
+    sections = headed_sections(
         "\n\n".join(beginning), [(level, title, "\n\n".join(texts)) for level, title, texts in parts]
     )
+    beyond = "\n\n".join(text for _, text in html_blocks(source, beyond=True))
+    if not beyond:
+        return sections
+    outside = sections.outside | {BEYOND: beyond}  # what a page says there is not made up
+    return Sections(dict(sections), outside, [*sections.order, BEYOND])
 
 
-def html_blocks(source: str) -> Iterator[tuple[int, str]]:
-    """(level of the heading, or 0; text) of every block of text, in order. One pass over the elements."""
+BEYOND = "Beyond the main part"
+
+
+def html_blocks(source: str, beyond: bool = False) -> Iterator[tuple[int, str]]:
+    """(level of the heading, or 0; text) of every block of text, in order. One pass over the elements.
+
+    Of a page with a main part those in it, or with ``beyond`` those that are not.
+    """
     from bs4 import BeautifulSoup, NavigableString, Tag
     from bs4.element import PreformattedString
 
     soup = BeautifulSoup(closed(source), "html.parser")
-    root = soup.find("main") or soup.find(attrs={"role": "main"}) or soup
+    main = soup.find("main") or soup.find(attrs={"role": "main"})
+    if beyond and main is None:
+        return
+    root = soup if beyond or main is None else main
     block_of: dict[int, Tag | None] = {id(root): root}  # the innermost block that holds an element; None if dropped
     block, pieces = root, []
 
@@ -192,7 +211,7 @@ def html_blocks(source: str) -> Iterator[tuple[int, str]]:
     for node in root.descendants:
         owner = block_of[id(node.parent)]
         if isinstance(node, Tag):
-            if owner is not None and is_dropped(node):
+            if owner is not None and (is_dropped(node) or (beyond and node is main)):
                 owner = None
             elif owner is not None and node.name in BLOCKS and not re.fullmatch(r"h[1-6]|pre", owner.name):
                 owner = node
@@ -203,6 +222,8 @@ def html_blocks(source: str) -> Iterator[tuple[int, str]]:
             yield from finished()
             block, pieces = owner, []
         if isinstance(node, NavigableString):
+            if node.parent.name == "sup" and re.fullmatch(r"[-+−]?\d{1,4}", node.strip()):
+                node = node.strip().translate(RAISED)  # 10⁵ is not 105, and a note's number is no part of a word
             if not (node.strip() in PERMALINKS and node.parent.name == "a"):
                 pieces.append(str(node) if owner.name == "pre" else re.sub(r"\s+", " ", node))
         elif node.name in ("br", "td", "th"):
@@ -220,6 +241,8 @@ def closed(source: str) -> str:
 
 def is_dropped(tag) -> bool:
     """Whether an element of HTML holds nothing that a reader reads as the page's text."""
+    if tag.name == "button" and re.fullmatch(r"h[1-6]", tag.parent.name):
+        return False  # a heading that opens what is under it
     return (
         tag.name in DROPPED
         or tag.get("role") in DROPPED_ROLES
@@ -265,10 +288,7 @@ def split_paragraphs(source: str) -> Sections:
     if len(paragraphs) == 1:
         paragraphs = source.strip().split("\n")
     texts = [text.strip("\n") for text in paragraphs if text.strip()]
-    chapters = {
-        name: [f"Paragraph {n}"] for n in range(1, len(texts) + 1) for name in (f"para. {n}", f"¶{n}", f"第{n}段")
-    }
-    return Sections({f"Paragraph {n}": text for n, text in enumerate(texts, 1)}, chapters=chapters)
+    return Sections({f"Paragraph {n}": text for n, text in enumerate(texts, 1)})
 
 
 # --- PDF ------------------------------------------------------------------------------------------------------------
@@ -301,13 +321,7 @@ def split_pdf(data: bytes, name: str = "the PDF") -> Sections:
     if pictures:
         numbers = ", ".join(map(str, pictures))
         warnings.warn(f"{name}: no text on page {numbers} (a scan?): a quote from it cannot be found", stacklevel=3)
-    aliases = {alias: [label] for label in texts for alias in page_aliases(label.removeprefix("Page "))}
-    return Sections(texts, chapters=aliases)
-
-
-def page_aliases(number: str) -> tuple[str, ...]:
-    """Ways to name a page. Not its bare number: "2" is section 2 of the text, which a page is not."""
-    return f"p. {number}", f"p.{number}", f"pg. {number}", f"第{number}页"
+    return Sections(texts, unread=[f"Page {number}" for number in pictures])
 
 
 def without_running_lines(pages: Sequence[Sequence[str]]) -> list[str]:

@@ -316,7 +316,7 @@ def meaning_state(row: Mapping | None) -> State:
         return State("not checked", "no model was asked")
     if row["verdict"] is None:
         return State("not checked", row["error"] or "no answer")
-    return State(row["verdict"], f"{row['answer']['model']}, confidence {row['confidence']:.2f}")
+    return State(row["verdict"], f"{row['answer'].get('model')}, confidence {row['confidence']:.2f}")
 
 
 def version_state(cited: Sequence[Evidence], current: Mapping[str, str] | None) -> State:

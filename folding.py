@@ -4,6 +4,7 @@ What is presentation goes (line ends, dashes and quotation marks of every make, 
 against simplified Chinese, ...); what carries meaning stays (letters, digits, signs, inner punctuation).
 """
 
+import html
 import re
 import unicodedata
 from array import array
@@ -87,7 +88,7 @@ SAME_LENGTH = _SameLength()
 
 IN_MARK = r"[^\s\[\],\"]{1,60}"
 MARK = rf"\[{IN_MARK}(?:, ?{IN_MARK}){{0,9}}\]"  # [3], [3, 5-7], [RFC7159], [sic]
-REFERENCE = re.compile(r"\[(?=.*[A-Z0-9])[A-Za-z0-9.:+/, -]+\]")  # a mark that a quotation may leave out
+REFERENCE = re.compile(r"\[(?=.*[A-Z0-9])[A-Za-z0-9.:+/, -]+\]|\[\^[\w-]+\]")  # a mark that a quotation may leave out
 GAP = r"\s\"\-*_\u00ad\u200b"
 # One space between two words is by far the most common gap and folds to itself, so that it is passed over.
 SPECIAL = re.compile(
@@ -105,8 +106,6 @@ GREEK_OR_CYRILLIC = re.compile(r"[\u0370-\u052f]")
 LINK = re.compile(r"!?\[([^\[\]\n]{1,300})\]\([^()\s]{0,500}(?: \"[^\"\n]{0,200}\")?\)")  # Markdown: [text](address)
 # Markdown's headings, lists and quotations begin after a blank line; elsewhere a line may begin with a dash of its own.
 BLOCK = re.compile(r"(?:\A|(?<=\n\n)|(?<=:\n))(?:[ \t]{0,12}(?:#{1,6}|[-+>])[ \t].*(?:\n|\Z)(?:[ \t]+\w.*(?:\n|\Z))*)+")
-TABLE_ROW = re.compile(r"^[ \t]{0,12}\|.*\|[ \t]*$", re.MULTILINE)  # of Markdown; its bars and rules are no text
-TABLE_RULE = re.compile(r"[|:-]{3,}|\|")
 BLOCK_MARK = re.compile(r"^[ \t]{0,12}(?:#{1,6}|[-+>])(?=[ \t])", re.MULTILINE)
 MIXED_SCRIPTS = re.compile(r"[A-Za-z\u0370-\u052f]+")
 
@@ -185,8 +184,6 @@ def same_length(text: str) -> str:
         text = LINK.sub(lambda m: HIDDEN * (m.start(1) - m.start()) + m[1] + HIDDEN * (m.end() - m.end(1)), text)
     if "\n" in text:
         text = BLOCK.sub(lambda block: BLOCK_MARK.sub(lambda m: HIDDEN * len(m[0]), block[0]), text)
-    if "|" in text:
-        text = TABLE_ROW.sub(lambda row: TABLE_RULE.sub(lambda m: HIDDEN * len(m[0]), row[0]), text)
     text = text.translate(SAME_LENGTH)
     if not text.isascii() and GREEK_OR_CYRILLIC.search(text):
         text = MIXED_SCRIPTS.sub(lambda m: _one_script(m[0]), text)
@@ -237,3 +234,60 @@ def fold(text: str) -> Folded:
 def visible(text: str) -> str:
     """The text, character by character folded, without what is not seen."""
     return text.translate(SAME_LENGTH).replace(HIDDEN, "").replace("\u00ad", "")
+
+
+# What a writer may change of a list, a table or markup. Each is blanked where it stands, so that every offset stays.
+BULLET = re.compile(
+    r"(?<!\S)[•‣◦▪▫●○■□◆⁃∙\uf0a7\uf0b7]"
+    r"|^[ \t]{0,12}(?:[-+](?=[ \t]{1,6}[^\s\d])|\*(?=[ \t]{1,6}\S))"
+    r"|(?<=[.,:;!?)\]\"”])\s(?:[-+](?=\s[^\s\d])|\*(?=\s\S))"
+    r"|^[ \t]{1,12}o(?=[ \t]{2,6}\S)",  # an RFC's; one space behind it is a word, in Spanish or Italian
+    re.MULTILINE,
+)
+ENTITY = re.compile(r"&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,5}|[A-Za-z]{2,8}\d{0,2});")
+MARKUP = re.compile(
+    r"\\(?=[_*`\"'#~<>\[\]!&-])"  # Markdown's and JSON's escapes
+    r"|</?(?:b|i|u|a|p|em|strong|code|kbd|span|br)\b[^<>]{0,200}>"
+)
+AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^\s<>]{1,300})>")
+REFERENCE_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\[[^\[\]\n]{0,60}\]")
+TIE = re.compile(r"(?<=[A-Za-z.])~(?=[A-Z\d\\])")  # LaTeX: Figure~3
+LIST_NUMBER = re.compile(
+    r"(?:^|(?<=[.:;,。；：，])\s?)[ \t]{0,12}"
+    r"(?:(?:\d{1,3}[.)]|\((?:\d{1,3}|[A-Za-z]|[ivx]{1,5})\)|[a-z]\))(?=[ \t])"
+    rf"|[(（][{NUMERALS}\d]{{1,3}}[)）]|[{NUMERALS}]{{1,3}}、)",
+    re.MULTILINE,
+)
+PIPE = re.compile(
+    r"^[ \t]{0,3}\|(?:[ \t]{0,3}:?-{2,300}+:?[ \t]{0,3}\|){1,99}+[ \t]{0,9}$|(?<!\S)\||\|(?!\S)", re.MULTILINE
+)
+NOTE_NUMBER = re.compile(r"(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?)\"”]))[⁰¹²³⁴-⁹]{1,3}(?![^\W_])")
+
+
+def _blank(m: re.Match) -> str:
+    return re.sub(r"\S", HIDDEN, m[0])
+
+
+def _character(m: re.Match) -> str:
+    character = html.unescape(m[0])
+    return character.ljust(len(m[0]), HIDDEN) if len(character) == 1 else m[0]
+
+
+def without_markup(text: str) -> str:
+    """The text without bullets, entities, escapes and inline markup, blanked so that every offset stays."""
+    if "&" in text:
+        text = ENTITY.sub(_character, text)
+    if "<" in text:
+        text = AUTOLINK.sub(lambda m: f"{HIDDEN}{m[1]}{HIDDEN}", text)
+    if "][" in text:
+        text = REFERENCE_LINK.sub(lambda m: HIDDEN + m[1] + HIDDEN * (m.end() - m.end(1)), text)
+    if "\\" in text or "<" in text:
+        text = MARKUP.sub(_blank, text)
+    if "~" in text:
+        text = TIE.sub(" ", text)
+    return BULLET.sub(_blank, text)
+
+
+def without_numbers(text: str) -> str:
+    """The text without the numbers of lists, a table's rules and the numbers of footnotes; every offset stays."""
+    return PIPE.sub(_blank, NOTE_NUMBER.sub(_blank, LIST_NUMBER.sub(_blank, text)))

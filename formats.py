@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from documents import decoded
 from helpers import check_ids
-from plain import InputError, parsed_json, printable
+from plain import InputError, Written, parsed_json, printable
 
 if TYPE_CHECKING:
     import pandas
@@ -38,6 +38,8 @@ def read_citations(path: str | Path) -> list:
             citations += adapter(item) if adapter else [item]
     else:
         citations = csv_citations(text, str(path))
+    if not citations:
+        raise InputError(f"{path}: holds no citations: there is nothing to check")
     check_ids(citations, path)
     return citations
 
@@ -65,7 +67,7 @@ def json_items(text: str, path: str | Path) -> list:
 def json_line(number: int, line: str):
     """What a line of JSON Lines holds; a line that is no JSON is a citation that says so."""
     try:
-        return json.loads(line)
+        return json.loads(line, parse_float=Written)
     except (ValueError, RecursionError) as error:
         return {"unmapped": f"line {number} is not JSON: {error}"}
 
@@ -82,7 +84,10 @@ def csv_citations(text: str, name: str) -> list[dict]:
         if "claim" not in header:
             raise InputError(f"{name}: neither JSON nor a CSV with a header that names claim, quote and section")
         reader.fieldnames = header
-        rows = [{field: value for field, value in row.items() if field is not None} for row in reader]
+        rows = []
+        for row in reader:
+            more = row.pop(None, None)  # a comma that is not in quotation marks: what stands before it is not all
+            rows.append(row | {"unmapped": f"row {reader.line_num} has more cells than the header"} if more else row)
     except csv.Error as error:
         raise InputError(f"{name}: not CSV that can be read: {error}") from None
     optional = ("id", "quote", "section", "source")

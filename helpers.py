@@ -71,14 +71,16 @@ class Sections(dict):
 
     ``outside`` holds what lies beyond the numbered sections (Abstract, A.1, ...), ``order`` all the labels in the
     document's order (default: the numbered ones, then the others), and ``chapters`` the sections that make up a
-    larger division (第二章 -> [第十三条, ...]). Read-only, because the search index is built once.
+    larger division (第二章 -> [第十三条, ...]); ``unread`` names what holds no text (a PDF's
+    pictures). Read-only, because the search index is built once.
     """
 
-    def __init__(self, mapping=(), outside=(), order=None, chapters=()):
+    def __init__(self, mapping=(), outside=(), order=None, chapters=(), unread=()):
         super().__init__(mapping)
         self.outside = dict(outside)
         self.order = list(order) if order is not None else [*self, *self.outside]
         self.chapters = {label: list(members) for label, members in dict(chapters).items()}
+        self.unread = list(unread)
 
     @cached_property
     def index(self) -> quotes.Index:
@@ -89,7 +91,7 @@ class Sections(dict):
         return self[label] if label in self else self.outside[label]
 
     def __reduce__(self):
-        return Sections, (dict(self), self.outside, self.order, self.chapters)
+        return Sections, (dict(self), self.outside, self.order, self.chapters, self.unread)
 
     def _read_only(self, *args, **kwargs):
         raise TypeError("Sections are read-only, as their search index is built once: make new ones, Sections({...})")
@@ -168,6 +170,13 @@ def check_ids(citations: Sequence, path: str | Path) -> None:
 
 
 FIELDS = ("claim", "quote", "section")
+# What others call a quote. Passed over, an invented one would come out verified, its section alone having been read.
+_QUOTE_FIELDS = (
+    "quotation quotations quotes quoted quoted_text quote_text cited_text source_quote source_text excerpt passage "
+    "snippet evidence verbatim text 引文 引用 原文 摘录"
+)
+QUOTE_FIELDS = set(_QUOTE_FIELDS.split())
+PLACEHOLDERS = {"n/a", "na", "nan", "null", "none", "nil", "无", "tbd"}
 
 
 def citation_problem(citation) -> str | None:
@@ -178,7 +187,10 @@ def citation_problem(citation) -> str | None:
         return f"not mapped: {printable(str(citation['unmapped']), 200)}"
     for field in citation:
         meant = difflib.get_close_matches(str(field).strip().lower(), FIELDS, n=1, cutoff=0.75)
-        if field not in FIELDS and meant and meant[0] not in citation:
+        if str(field).strip().lower().replace(" ", "_") in QUOTE_FIELDS:
+            meant = ["quote"]
+        told = isinstance(citation[field], str) and citation[field].strip()
+        if field not in FIELDS and meant and (meant[0] not in citation or (told and citation[meant[0]] is None)):
             return f'the field "{printable(str(field), 40)}" is unknown: write "{meant[0]}"'
     for field in ("claim", "quote"):
         if field not in citation:
@@ -190,6 +202,8 @@ def citation_problem(citation) -> str | None:
         return f'the field "quote" is of the type {type(quote).__name__}: write the quoted text, or null'
     if quote is not None and not any(c.isalnum() for c in quote):
         return 'the field "quote" is blank: write null where nothing is quoted'
+    if quote is not None and quote.strip().casefold() in PLACEHOLDERS:
+        return f'the field "quote" is {printable(quote.strip())!r}: write null where nothing is quoted'
     if section is not None and not section_labels(section):
         return 'the field "section" is not a label, nor a list of labels'
     if quote is None and section is None:
@@ -266,13 +280,13 @@ def locate_among(documents: Mapping[str, Mapping[str, str]], citation: Mapping, 
     ``repeated``. Raises Unchecked where the document that it names is not among them and no other holds the quote.
     """
     source = citation.get("source")
-    name = document_name(documents, source)
-    order = [name] if name is not None else list(documents) if source is None else []
+    names = document_names(documents, source)
+    order = list(documents) if source is None else names
     found = [(key, locate(documents[key], citation, near)) for key in order]
     held = [(key, located) for key, located in found if located.status != "missing"]
     if not held and citation.get("quote") is not None and source is not None:
         elsewhere = {**citation, "section": None}
-        others = [(key, locate(documents[key], elsewhere, near)) for key in documents if key != name]
+        others = [(key, locate(documents[key], elsewhere, near)) for key in documents if key not in names]
         held = [(key, with_flags(located, "moved")) for key, located in others if located.status != "missing"]
     if not held:
         if not found:
@@ -291,17 +305,26 @@ def with_flags(located: Located, *flags: str) -> Located:
     return replace(located, flags=tuple(dict.fromkeys((*located.flags, *flags))))
 
 
-def document_name(documents: Mapping[str, Mapping[str, str]], source) -> str | None:
-    """The name of the document that a citation's ``source`` means, or None."""
+def document_names(documents: Mapping[str, Mapping[str, str]], source) -> list[str]:
+    """The names of the documents that a citation's ``source`` may mean: more than one where it does not tell."""
     if isinstance(source, int) and not isinstance(source, bool):
-        return list(documents)[source] if 0 <= source < len(documents) else None
+        return list(documents)[source : source + 1] if source >= 0 else []
     if not isinstance(source, str):
-        return None
-    wanted = re.split(r"[/\\]", source.strip())[-1].casefold()
-    matches = [source] if source in documents else []
-    matches += [name for name in documents if wanted == Path(name).name.casefold()]
-    matches += [name for name in documents if wanted == Path(name).stem.casefold()]
-    return matches[0] if matches else None
+        return []
+    if source in documents:
+        return [source]
+    wanted = path_parts(source)
+    for ending in (lambda name: path_parts(name), lambda name: path_parts(str(Path(name).with_suffix("")))):
+        parts = {name: ending(name) for name in documents if Path(name).name}
+        size = {name: min(len(wanted), len(own)) for name, own in parts.items()}
+        matches = [name for name, own in parts.items() if wanted and own[-size[name] :] == wanted[-size[name] :]]
+        if matches:
+            return matches
+    return []
+
+
+def path_parts(path: str) -> list[str]:
+    return [part for part in re.split(r"[/\\]", path.strip().casefold()) if part not in ("", ".")]
 
 
 def narrow(located: Located, limit: int = SECTION_LIMIT) -> Located:
@@ -459,6 +482,10 @@ def first_gate(
         located = locate(sections, citation, near)
     except Unchecked as reason:
         return {**row, "error": printable(str(reason), 400)}, None
+    pages = unread(sections)
+    if located.status == "missing" and citation["quote"] is not None and pages:
+        where = ", ".join(pages[:5]) + ("" if len(pages) < 6 else ", ...")
+        return {**row, "error": f"the quote may stand where the document holds no text (a scan?): {where}"}, None
     row |= {name: getattr(located, name) for name in ("section", "status", "match", "start", "end")}
     if located.text and len(located.text) > limit:
         try:
@@ -481,6 +508,13 @@ def what_there_is(sections: Mapping) -> str:
     """What a citation may name instead, in a few words."""
     labels = list(sections)
     return f"it has {printable(', '.join(labels[:8]), 100)}" + (f" and {len(labels) - 8} more" if labels[8:] else "")
+
+
+def unread(sections: Mapping) -> list[str]:
+    """The parts of a document, or of several, that hold no text that could be searched."""
+    if are_documents(sections):
+        return [f"{name}: {part}" for name, one in sections.items() for part in unread(one)]
+    return list(getattr(sections, "unread", ()))
 
 
 def locate_citations(sections: Mapping[str, str], citations: Sequence[Mapping]) -> list[dict]:

@@ -9,19 +9,33 @@ from statutes import numeral_value
 
 LONGEST_LABEL = 1000  # characters of a citation's section that are looked at
 NUMBER = r"(?:[〇零一二两三四五六七八九十百千]+|\d+)"
-CHINESE_LABEL = re.compile(rf"(?:第({NUMBER})|({NUMBER})(?=[编章节条]))([编章节条]|(?![款项目]))(?:之({NUMBER}))?")
+CHINESE_LABEL = re.compile(rf"(?:第({NUMBER})|({NUMBER})(?=[编章节条]))([编章节条]|(?![款项目页段]))(?:之({NUMBER}))?")
 WORD = r"(?:sections?|secs?|articles?|arts?|clauses?|§+)\.? ?"
 PLAIN_LABEL = re.compile(rf"(?:{WORD}|appendix |annex )?((?:[a-z]\.)?\d+(?:\.\d+)*)[.:)]?")
 APPENDIX = re.compile(r"(?:appendix |annex )?([a-z])[.:)]?")
-TITLE = re.compile(r"[\s(:,-]+[^\d\s].*", re.S)  # may follow a label: "4.1.3 (Audience)", "4.1.3 of RFC 7519"
+# May follow a label: "4.1.3 (Audience)", "4.1.3 of RFC 7519", "15(2)".
+TITLE = re.compile(r"[\s(:,-]+[^\d\s].*|(?: ?\(\w{1,4}\))+", re.S)
+PLACES = [  # of a page or paragraph, one or two: the label's word, what may stand for it, and for a Chinese one
+    ("Page", re.compile(r"(?:pages?|pp?\.?) ?(\d+)(?: ?(-|~|to|and|&|,) ?(\d+))?|第 ?(\d+)(?:([-~至到、和])(\d+))?页")),
+    (
+        "Paragraph",
+        re.compile(
+            r"(?:paragraphs?|paras?\.?|¶+) ?(\d+)(?: ?(-|~|to|and|&|,) ?(\d+))?|第 ?(\d+)(?:([-~至到、和])(\d+))?段"
+        ),
+    ),
+]
+WORDED = re.compile(r"(sections?|secs?\b|§)?(?:articles?|arts?\b|clauses?)?")
 LIST = re.compile(
     rf" ?(?:[,;&]|\band\b|\bor\b|以及|[和及与]) ?(?={WORD}|appendix|(?:[a-z]\.)?\d|第?{NUMBER})| (?={WORD}\d)"
 )
 RANGE = re.compile(r"(.+?) ?(?:-|~|至|到|\bto\b|\bthrough\b) ?(.+)", re.S)
 
 
+OLD_NUMERALS = {ord("廿"): "二十", ord("卅"): "三十"}
+
+
 def _tidy(label: str) -> str:
-    return normalize(same_length(label[:LONGEST_LABEL])).casefold()
+    return normalize(same_length(label[:LONGEST_LABEL])).casefold().translate(OLD_NUMERALS)
 
 
 def _key(label: str) -> str:
@@ -48,6 +62,9 @@ class Labels:
         self.order = {label: i for i, label in enumerate(self.list)}
         self.chapters = chapters
         self.keys: dict[str, str] = {}
+        self.alike: dict[str, list[str]] = {}  # two headings "1. Scope" and "1. Terms" have one key
+        for label in self.order:
+            self.alike.setdefault(_key(label), []).append(label)
         named = {label: members[0] if len(members) == 1 else label for label, members in chapters.items()}
         # Chapters first: 第二章 is the chapter, not the line that is its heading.
         for name, label in [*named.items(), *zip(self.list, self.list, strict=True)]:
@@ -63,7 +80,8 @@ class Labels:
         names: list[str] = []
         unknown = False
         for item in filter(str.strip, cited or ()):
-            parts = [item] if _tidy(item) in self.keys else LIST.split(_tidy(item))
+            whole = _tidy(item) in self.keys or self._places(_tidy(item))
+            parts = [item] if whole else LIST.split(_tidy(item))
             found = {part: self._one(part) for part in parts}
             names += [name for part in parts for name in found[part]]
             # A part that does not look like a label, as in "RFC 7519, Section 4", names the document.
@@ -77,14 +95,40 @@ class Labels:
 
     def _one(self, name: str) -> list[str]:
         """What one name stands for: a label, a chapter, all from one label to another, or subsections."""
-        if label := self.keys.get(_tidy(name)):
+        label = self.keys.get(_tidy(name))
+        if label and (_tidy(label) == _tidy(name) or label in self.chapters):
             return [label]
+        if places := self._places(_tidy(name)):
+            return places
         m = RANGE.fullmatch(name)
         ends = [self.order.get(self.keys.get(_key(end), "")) for end in m.groups()] if m else []
         if ends and None not in ends:
             return self.list[ends[0] : ends[1] + 1]
         label = self.keys.get(_key(name))
+        if label and self._is_another_kind(name, label):
+            return []
+        if len(alike := self.alike.get(_key(name), [])) > 1:
+            return alike  # all are read, as it is not said which
         return [label] if label else self.below(_key(name))
+
+    def _places(self, name: str) -> list[str]:
+        """The pages or paragraphs that a name stands for: page 3, pp. 3-4, 第3-4页."""
+        for word, pattern in PLACES:
+            if not self.list or not re.fullmatch(rf"{word} \d+", self.list[0]):
+                continue
+            if m := pattern.fullmatch(name):
+                first, joint, last = (m[i] or m[i + 3] for i in (1, 2, 3))
+                ends = [self.order.get(f"{word} {int(n)}") for n in (first, last or first)]
+                if None in ends:
+                    return []
+                between = joint not in ("and", "&", ",", "、", "和")
+                return self.list[ends[0] : ends[1] + 1] if between else [self.list[i] for i in dict.fromkeys(ends)]
+        return []
+
+    def _is_another_kind(self, name: str, label: str) -> bool:
+        """Whether a name says "Section 3" and the label is an article of that number."""
+        worded = WORDED.match(_tidy(name).strip("([ "))
+        return label in self.order and label.startswith("第") and bool(worded[1]) and worded[1] != "§"
 
     def with_subsections(self, labels: Sequence[str]) -> list[str]:
         return [*labels, *(sub for label in labels for sub in self.below(label))]
@@ -94,4 +138,7 @@ class Labels:
         if label not in self.order:
             return [sub for sub in self.list if sub.startswith(f"{label}.")]
         behind = (self.list[i] for i in range(self.order[label] + 1, len(self.list)))
-        return list(takewhile(lambda sub: sub.startswith(f"{label}."), behind))
+        number = _key(label)  # 3.3 of the heading "3.3. Low-level interface"
+        if not re.fullmatch(r"(?:[a-z]\.)?\d+(?:\.\d+)*", number) or label.startswith("第"):
+            number = label
+        return list(takewhile(lambda sub: sub.casefold().startswith(f"{number.casefold()}."), behind))

@@ -6,6 +6,18 @@ from pathlib import Path
 from wcwidth import wcswidth
 
 
+class Written(float):
+    """A number of JSON that still knows how it was written: section 4.10 is not 4.1."""
+
+    def __new__(cls, text):
+        number = super().__new__(cls, text)
+        number.text = str(text)
+        return number
+
+    def __str__(self):
+        return self.text
+
+
 class InputError(ValueError):
     """A file that cannot be read as what it should be. The message names the file, the place and the way out."""
 
@@ -28,7 +40,7 @@ def read_json(path: str | Path):
 def parsed_json(text: str, path: str | Path):
     """What the JSON text of a file holds. Raises InputError with the line and column at fault."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=Written)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except (RecursionError, ValueError) as error:  # brackets nested by the thousand, a number of 5,000 digits

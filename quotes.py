@@ -8,10 +8,12 @@ word and no number in two, and has the quotation's hyphens and bracketed marks, 
 """
 
 import re
+import unicodedata
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, chain, groupby, islice
 from typing import NamedTuple
 
@@ -33,6 +35,8 @@ from folding import (
     same_length,
     spaced,
     visible,
+    without_markup,
+    without_numbers,
 )
 from labels import Labels
 
@@ -41,7 +45,7 @@ SHORTEST_PIECE = 4  # the same for a piece between two omissions
 MOST_PIECES = 20  # with more omissions it is not one quotation
 LONGEST_OMISSION = 500  # characters that one "..." may leave out
 LONGEST_NEAR = 20_000  # folded characters of a quotation that near matching still compares
-FLAG_ORDER = ["moved", "repeated", "short", "case", "elided", "negation", "spans", "near", "no-such-section"]
+FLAG_ORDER = ["moved", "repeated", "short", "case", "accents", "elided", "negation", "spans", "near", "no-such-section"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ def _joints(folded: Folded, first: int, last: int) -> dict[int, str]:
     return joints
 
 
+BROKEN_PREFIX = re.compile(r"\b(?:in|im|il|ir|dis|mis|un|non)[-\u00ad]\s+\Z", re.I)
 BROKEN_WORD = re.compile(r"[-\u00ad]\s+")
 
 
@@ -112,7 +117,7 @@ def _marks(gap: str) -> dict[str, str]:
         return {}
     gap = same_length(gap)
     marks = re.findall(MARK, gap)
-    return {re.sub(rf"[\s*\u00ad\u200b{ACCENTS}]", "", mark[1:-1]).strip("_").casefold(): mark for mark in marks}
+    return {re.sub(rf"[\s*^\u00ad\u200b{ACCENTS}]", "", mark[1:-1]).strip("_").casefold(): mark for mark in marks}
 
 
 def _joints_agree(passage: dict[int, str], quote: dict[int, str], text: str) -> bool:
@@ -138,6 +143,8 @@ def _may_be_left_out(mark: str) -> bool:
 
 def _follows_negation(before: str) -> bool:
     """Whether a quotation is cut out of a clause that a negation opens, as `得公开` out of `不得公开`."""
+    if BROKEN_PREFIX.search(before):
+        return True  # "valid" out of "in-valid", broken at the end of a line
     if not before or before.endswith("\n\n") or CLAUSE_END.fullmatch(before.rstrip()[-1:]):
         return False
     return negates(CLAUSE_END.split(before)[-1])
@@ -229,6 +236,19 @@ class Index(Labels):
         self.folded_starts = array("Q", map(self.folded.index, self.starts))
         self.text = self.folded.text.casefold()
         self.blocks = Blocks(self.text)
+
+    def changed(self, change: Callable[[str], str]) -> "Index":
+        """The index of the texts with a change that keeps every offset; itself where that changes nothing."""
+        texts = {label: change(text) for label, text in self.texts.items()}
+        return self if texts == self.texts else Index(texts, self.chapters)
+
+    @cached_property
+    def without_markup(self) -> "Index":
+        return self.changed(without_markup)
+
+    @cached_property
+    def without_numbers(self) -> "Index":
+        return self.without_markup.changed(without_numbers)
 
     def read(self, labels: Iterable[str]) -> str:
         """The texts of the labels in the document's order, parted by a blank line."""
@@ -344,10 +364,30 @@ def _candidates(text: str, wanted: str, low: int, high: int) -> Iterator[int]:
 
 
 PARTED = re.compile(r"[\s。、，；：？！]")
+TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+ONES = "one|two|three|four|five|six|seven|eight|nine"
+GROUP_BEFORE = re.compile(r"(?<![\d.,])(?<!\d )(?:[1-9]\d{0,2}(?: \d{3}){0,4}) \Z")  # 12 000, for the 000 behind it
+COUNT_BEFORE = re.compile(rf"\b(?:{TENS})[\s-]+\Z|\bhundred and\s+\Z", re.I)
+COUNT = re.compile(rf"(?:{ONES})\b|(?:{TENS})\b", re.I)
+
+
+def _cuts_count(source: str, start: int, end: int) -> bool:
+    """Whether a passage cuts a number that is written in groups or words: 12 000, twenty-five, hundred and five."""
+    before, behind = (visible(text) for text in (source[max(0, start - 30) : start], source[end : end + 8]))
+    head, tail = source[start : start + 12], visible(source[max(start, end - 24) : end])
+    if re.match(r"\d{3}(?!\d)", head) and before.endswith(" ") and GROUP_BEFORE.search(before):
+        return True
+    if re.match(r" \d{3}(?![\d.,]\d|\d)", behind) and re.search(r"(?<![\d.,])(?<!\d )[1-9]\d{0,2}(?: \d{3})*\Z", tail):
+        return True
+    if COUNT.match(head) and COUNT_BEFORE.search(before):
+        return True
+    return bool(re.search(rf"\b(?:{TENS})\Z", tail, re.I) and re.match(rf"[\s-](?:{ONES})(?![a-z])", behind, re.I))
 
 
 def _is_whole(source: str, start: int, end: int) -> bool:
     """Whether a passage cuts no word and no number in two: "1 million" does not stand in "11 million"."""
+    if _cuts_count(source, start, end):
+        return False
     first = same_length(source[start])
     last = same_length(source[max(start, end - 9) : end].rstrip(ACCENTS)[-1:] or "?")
     if start and not PARTED.match(source, start - 1):
@@ -373,6 +413,18 @@ def _is_whole(source: str, start: int, end: int) -> bool:
 # ---------------------------------------------------------------------------------------------- locating
 
 
+def names_another(index: Index, cited: str | Sequence[str] | None) -> bool:
+    """Whether a citation names another document than this one, as "RFC 7515, Section 4" in RFC 7519 does."""
+    text = cited if isinstance(cited, str) else " ".join(cited or ())
+    rfcs = re.findall(r"\bRFC[ -]?(\d{3,5})\b", text[:1000], re.I)
+    own = re.search(r"^Request for Comments: *(\d+)", index.source[:4000], re.M) if rfcs else None
+    if own and own[1] not in rfcs:
+        return True
+    laws = re.findall(r"《(?:中华人民共和国)?([^》]{4,40})》", text[:1000])
+    title = re.sub(r"\s", "", index.texts.get("标题", ""))
+    return bool(laws and title) and not any(law in title for law in laws)
+
+
 class _Finding(NamedTuple):
     status: str
     match: str | None
@@ -394,7 +446,7 @@ def locate(
     """
     names, unknown = index.named(cited)
     labels = index.in_order(label for name in names for label in index.chapters.get(name, [name]))
-    flags = {"no-such-section"} if unknown else set()
+    flags = {"no-such-section"} if unknown or names_another(index, cited) else set()
     if quote is None:
         if not names and not unknown:
             raise ValueError("the citation names neither a quote nor a section")
@@ -436,7 +488,47 @@ def locate(
 
 
 def _find(index: Index, quote: str, labels: Sequence[str], near: float | None) -> _Finding | None:
-    """The quotation as it stands, else with its omissions, else (where `near` allows) something like it."""
+    """The quotation as it stands, else without its markup, else (where `near` allows) something like it."""
+    if found := _find_written(index, quote, labels):
+        return found
+    plain = without_markup(quote)
+    bare = without_numbers(plain)
+    for source, text, flags in (
+        (index.without_markup, plain, set()),
+        (index.without_numbers, plain, {"elided"}),  # numbers of a list that the quotation leaves out
+        (index.without_markup, bare, {"elided"}),  # or that a page shows and its text does not hold
+    ):
+        changed = source is not index or text != quote
+        if changed and _size(text) and (found := _find_written(source, text, labels)):
+            if text is not plain and (found.match == "elided" or _is_numbered(index.source, found.start)):
+                continue  # it may be one number in the place of another
+            match = "elided" if flags or found.match == "elided" else "folded"
+            return found._replace(match=match, flags=found.flags | flags)
+    if near is None:
+        return None
+    return _near(index, _Quote(quote), quote, index.with_subsections(labels), near)
+
+
+def _is_numbered(source: str, start: int) -> bool:
+    """Whether the number of a list stands right before a passage."""
+    before = source[max(source.rfind("\n", 0, start), start - 20, 0) : start]
+    return re.search(r"\w\W*\Z", before) is not None and without_numbers(before) != before
+
+
+def accents(text: str) -> list[str]:
+    """The Latin letters of a text that have accents: folding drops these, and ou is not où, nor schon schön."""
+    if text.isascii():
+        return []
+    letters = unicodedata.normalize("NFC", visible_case(text))
+    return [c for c in letters if not c.isascii() and len(d := unicodedata.normalize("NFD", c)) > 1 and d[0].isascii()]
+
+
+def visible_case(text: str) -> str:
+    return re.sub(r"[\u00ad\u200b-\u200f\u2060\ufeff]|-\s+(?=\w)", "", text).casefold()
+
+
+def _find_written(index: Index, quote: str, labels: Sequence[str]) -> _Finding | None:
+    """The quotation as it stands, else with its omissions."""
     normal = normalize(quote)
     if passage := index.cited(normal, labels):
         return _Finding("found", "verbatim", passage.start, passage.end, set())
@@ -446,15 +538,21 @@ def _find(index: Index, quote: str, labels: Sequence[str], near: float | None) -
         whole = _Quote(re.sub(r"[\[\]]", " ", quote))
     if passage := index.first(whole, named):
         flags = {"case"} if passage.case else set()
-        if index.list[index.position(passage.start)] not in named and index.stands_elsewhere(whole, passage):
+        if accents(quote) != accents(index.source[passage.start : passage.end]):
+            flags.add("accents")
+        here = index.list[index.position(passage.start)]
+        if here not in named and index.stands_elsewhere(whole, passage):
             flags.add("repeated")
+        siblings = [label for label in named if label != here] if here in named and here not in labels else []
+        if any(next(index.occurrences(whole, *place), None) for place in index.ranges(siblings)):
+            flags.add("repeated")  # in several subsections of the one that is cited, of which one is read
         exact = index.verbatim(normal, passage)
         start, end, _ = exact or passage
         return _Finding("found", "verbatim" if exact else "folded", start, end, flags)
     for omission in OMISSIONS if MARKED.search(quote) else ():
         if elided := _elided(index, same_length(quote), omission, named):
             return elided
-    return None if near is None else _near(index, whole, quote, named, near)
+    return None
 
 
 def _elided(index: Index, quote: str, omission: re.Pattern, named: Sequence[str]) -> _Finding | None:

@@ -564,6 +564,7 @@ REASONS = {
     "repeated": "The quote stands in the source more than once.",
     "short": "The quote is so short that it may stand there by chance.",
     "case": "The quote and the source differ in capital letters.",
+    "accents": "The quote has other accents than the source.",
     "elided": "The quote leaves something out, or adds something, where it says so.",
     "negation": "A “not” stands in front of the quote, or on one side only of claim and text.",
     "spans": "The quote runs from one section into the next.",

@@ -241,10 +241,39 @@ def test_a_pdf_without_text_is_said_to_have_none(tmp_path):
         load_document(path)
     path.write_bytes(pdf("Some text.", "", pictures=True))
     with pytest.warns(UserWarning, match="no text on page 2"):
-        assert list(load_document(path)) == ["Page 1"]
+        sections = load_document(path)
+    assert list(sections) == ["Page 1"]
+    asked = [{"claim": "c", "quote": quote, "section": None} for quote in ("Some text.", "It stands in the scan.")]
+    rows = helpers.check_citations(sections, asked, lambda *_: {"choice": "supports", "confidence": 0.9})
+    assert [(row["status"], row["verdict"]) for row in rows] == [("found", "verified"), (None, None)]
+    assert "Page 2" in rows[1]["error"]
     path.write_bytes(b"%PDF-1.7\nnothing more")
     with pytest.raises(InputError, match="cannot be read as PDF"):
         load_document(path)
+
+
+def test_html_forms_raised_numbers_and_headings_that_are_buttons():
+    page = (
+        "<body><form><h1><button>May I?</button></h1><p>About 10<sup>5</sup> cells.</p>"
+        "<p>The study<sup>3</sup> shows it. <button>Copy</button></p></form></body>"
+    )
+    sections = documents.split_html(page)
+    assert dict(sections) == {"May I?": "May I?\n\nAbout 10⁵ cells.\n\nThe study³ shows it."}
+    for quote, status in {
+        "About 10⁵ cells": "found",
+        "About 105 cells": "missing",
+        "The study shows it.": "found",
+    }.items():
+        assert locate(sections, citation(quote, None)).status == status
+
+
+def test_html_beyond_the_main_part_is_found():
+    page = (
+        "<header><h1>Guide</h1></header><nav>Menu</nav><main><h2>One</h2><p>Text.</p></main><p>The fee is 5 euros.</p>"
+    )
+    sections = documents.split_html(f"<html><body>{page}</body></html>")
+    assert dict(sections) == {"One": "One\n\nText."}
+    assert sections.outside == {documents.BEYOND: "Guide\n\nThe fee is 5 euros."}
 
 
 def test_plain_text(tmp_path):
@@ -451,6 +480,9 @@ def test_native_citations_in_three_formats(tmp_path):
     assert read_citations(path) == NATIVE
     path.write_text("\n".join(map(json.dumps, NATIVE)) + "\n\n", encoding="utf-8")
     assert read_citations(path) == NATIVE
+    path.write_text('[{"claim": "c", "quote": null, "section": 4.10}]', encoding="utf-8")
+    tenth = helpers.Sections({"4.1": "The first.", "4.10": "The tenth."})
+    assert helpers.locate(tenth, read_citations(path)[0]).section == "4.10"
     lines = tmp_path / "citations.jsonl"
     lines.write_text(json.dumps(NATIVE[0]) + '\n{"id": \n', encoding="utf-8")
     first, second = read_citations(lines)
@@ -466,6 +498,10 @@ def test_native_citations_in_three_formats(tmp_path):
     assert read_citations(path) == [{"claim": "One, two.", "quote": None, "section": None}]
     path.write_text("claim\tquote\nA claim.\t\n", encoding="utf-8")
     assert read_citations(path) == [{"claim": "A claim.", "quote": None, "section": None}]
+    path.write_text("claim,section,quote\nA claim.,1,He said so, and more\n", encoding="utf-8")
+    assert read_citations(path)[0]["unmapped"] == "row 2 has more cells than the header"
+    path.write_text("claim,section,Quotation\nA claim.,1,never said\n", encoding="utf-8")
+    assert 'write "quote"' in helpers.citation_problem(read_citations(path)[0])
 
 
 @pytest.mark.parametrize(
@@ -478,6 +514,9 @@ def test_native_citations_in_three_formats(tmp_path):
         ("[" * 100_000, "not JSON"),
         (json.dumps([NATIVE[0], NATIVE[0]]), "citations 1 and 2 have the same id, 'a'"),
         ("5", "neither JSON nor a CSV"),
+        ("[]", "holds no citations"),
+        ('{"content": [{"type": "text", "text": "No source at all."}]}', "holds no citations"),
+        ("claim,quote\n", "holds no citations"),
     ],
 )
 def test_files_that_are_no_citations(tmp_path, text, message):
@@ -713,3 +752,18 @@ def test_results(tmp_path):
     assert list(table.columns) == list(formats.RESULT_COLUMNS) and len(table) == len(claims)
     with pytest.raises(ValueError, match=r"out\.xls: results are written as \.jsonl or \.csv"):
         formats.write_results(rows, tmp_path / "out.xls", source)
+
+
+def test_a_source_names_the_document_that_its_path_ends_in():
+    def located(source, quote=None):
+        documents = {name: helpers.Sections({"Pay": text}) for name, text in fees.items()}
+        return helpers.locate(documents, {"claim": "c", "quote": quote, "section": "Pay", "source": source})
+
+    fees = {"/a/x/guide.md": "The fee is 10 euros here.", "/a/y/guide.md": "The fee is 20 euros here."}
+    assert located("y/guide.md").section == "/a/y/guide.md: Pay"
+    assert located("./y/guide").section == "/a/y/guide.md: Pay"
+    assert located("guide.md").flags == ("repeated",)
+    assert (located("guide", "The fee is 20 euros").section, located("guide", "The fee is 20 euros").flags) == (
+        "/a/y/guide.md: Pay",
+        (),
+    )

@@ -235,8 +235,8 @@ def test_a_kept_answer_that_is_nested_without_end_is_a_row_that_says_so(tmp_path
 
 
 def test_results_that_cannot_be_written_are_printed_all_the_same(tmp_path, capsys):
-    (tmp_path / "file").write_text("where a folder should be")
-    assert citation_check.main(["--out", str(tmp_path / "file" / "rows.csv")]) == 2
+    (tmp_path / "rows.csv").mkdir()
+    assert citation_check.main(["--out", str(tmp_path / "rows.csv")]) == 2
     printed = capsys.readouterr()
     assert printed.out.splitlines()[:9] == (PUBLISHED / "citation_check.txt").read_text().splitlines()[-9:]
-    assert "rows.csv: the results are not written: Not a directory" in printed.err
+    assert "rows.csv: the results are not written: Is a directory" in printed.err

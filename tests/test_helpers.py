@@ -143,6 +143,21 @@ def test_a_kept_answer_of_another_model_is_not_believed(tmp_path):
         assert "jev-1.13.0 answered" in checked["error"] or "does not name the model" in checked["error"]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None, "yes", {}, {"choice": "supports"}, {"choice": ["supports"], "confidence": 0.9},
+        *({"choice": "supports", "confidence": c} for c in ("0.9", True, None, 1.5, float("nan"))),
+        {"choice": "supports", "confidence": 0.9, "probabilities": {"supports": "x"}},
+    ],
+)  # fmt: skip
+def test_an_ask_of_ones_own_that_answers_badly_is_a_row_that_says_so(answer):
+    citations = [{"claim": claim, "quote": None, "section": "1"} for claim in "ab"]
+    rows = helpers.check_citations({"1": "s"}, citations, lambda claim, _: BELIEVED if claim == "b" else answer)
+    assert [row["verdict"] for row in rows] == [None, "verified"]
+    assert rows[0]["error"].startswith("ask gave an answer that cannot be believed") and not rows[0]["auto"]
+
+
 def test_another_definition_of_confidence_goes_to_a_person():
     checked = row({"claim": "c", "quote": None, "section": "1"}, lambda *_: {**BELIEVED, "confidence": 0.9}, {"1": "s"})
     assert (checked["verdict"], checked["flags"], checked["auto"]) == ("verified", ["confidence-definition"], False)
@@ -171,6 +186,9 @@ def test_verdict_thresholds_and_relations_of_ones_own():
         ({"claim": "c", "quote": None, "section": {"a": 1}}, '"section" is not a label'),
         ({"claim": "c", "quote": None}, "nothing to check the claim against"),
         ({"claim": "\ud800", "quote": None, "section": "1"}, "surrogate"),
+        ({"claim": "c", "quote": "N/A", "section": "1"}, "write null where nothing is quoted"),
+        ({"claim": "c", "quote": None, "Quote": "never said", "section": "1"}, 'write "quote"'),
+        ({"claim": "c", "quote": None, "cited_text": "never said", "section": "1"}, 'write "quote"'),
         ({"claim": "c", "quote": None, "section": "4.1.99"}, "the source has no section '4.1.99'"),
     ],
 )

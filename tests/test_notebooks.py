@@ -71,7 +71,19 @@ TOUR = {
     "near": 0.7,
     "section_limit": 300,
 }
-FLAGS = {"moved", "repeated", "short", "case", "elided", "negation", "spans", "near", "narrowed", "no-such-section"}
+FLAGS = {
+    "moved",
+    "repeated",
+    "short",
+    "case",
+    "accents",
+    "elided",
+    "negation",
+    "spans",
+    "near",
+    "narrowed",
+    "no-such-section",
+}
 FLAGS |= {"numbers", "absolute", "confidence-definition"}
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import helpers
-from folding import fold, normalize
+from folding import fold, normalize, without_markup
 from quotes import Index, locate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +23,8 @@ DOCUMENTS = {
     "rfc7519": helpers.split_sections(helpers.load_source()).index,
     "pipl": helpers.split_articles(helpers.load_source(ROOT / "data" / "pipl.txt")).index,
 }
+DOCUMENTS["pages"] = Index({f"Page {n}": f"Text {n}." for n in (1, 2, 3)})
+DOCUMENTS["headings"] = Index({label: "Its text." for label in ("1. Scope", "2. Pay", "2.1 Costs", "1. Fees")})
 CASES = json.loads((ROOT / "tests" / "data" / "quotes.json").read_text(encoding="utf-8"))["cases"]
 
 
@@ -81,6 +83,8 @@ PAIRS = {
     "power operator": ("it holds 2**3 tokens each", "it holds **2**3 tokens each", "it holds 2*3 tokens each"),
     "outer marks": ("it must be kept secret.", "“it must be kept secret,”", "“it may be kept secret,”"),
     "reference left out": ("as JSON [RFC7159] objects are", "as JSON objects are", "as JSON [RFC7158] objects are"),
+    "footnote left out": ("the study[^1] shows it all", "the study shows it all", "the study[^2] shows it all"),
+    "footnote as shown": ("the study[^1] shows it all", "the study[1] shows it all", "the study[2] shows it all"),
     "reference kept": ("as in the study [3, 5] before", "as in the study [3, 5] before", "as in the study [3, 6] before"),
     "reference at the end": ("defined in the study [3].", "defined in the study.", "defined in the study [4]."),
     "bracketed not": ("it shall [not] be kept secret", "it shall [not] be kept secret", "it shall be kept secret"),
@@ -115,6 +119,12 @@ PAIRS = {
     "can't": ("a court can't decide that", "a court can't", "a court can"),
     "range cut": ("pages 10-20 are missing there", "10-20 are missing there", "20 are missing there"),
     "date cut": ("until 1970-01-01 they wait", "until 1970-01-01", "until 1970-01"),
+    "grouped number cut at the start": ("a fine of 2 500 000 euros", "2 500 000 euros is the fine"[:15], "500 000 euros"),
+    "grouped number cut at the end": ("a fine of 2 500 000 euros", "a fine of 2 500 000", "a fine of 2"),
+    "number words cut at the start": ("within twenty-five days of it", "twenty-five days of it", "five days of it"),
+    "number words cut at the end": ("a fine of twenty five", "a fine of twenty five", "a fine of twenty"),
+    "hundred and": ("in a hundred and five days of it", "hundred and five days of it", "five days of it"),
+    "a year and a number": ("in 2015 300 members joined", "300 members joined", "30 members joined"),
     "Chinese numeral cut": ("处三千五百万元以下罚款", "三千五百万元以下罚款", "五百万元以下罚款"),
     "Chinese numeral cut at the end": ("罚款上限为五百万", "罚款上限为五百万", "罚款上限为五百"),
     "after a Chinese full stop": ("自本日起施行。2004年8月28日的决定废止", "2004年8月28日的决定废止", "004年8月28日的决定废止"),
@@ -183,9 +193,60 @@ def test_no_marked_omission(quote):
     assert locate(index, quote, "1").status == "missing"
 
 
+@pytest.mark.parametrize(
+    ("source", "quote"),
+    [
+        ("das ist schon lange her gewesen", "das ist schön lange her gewesen"),
+        ("le vendeur paie où l'acheteur veut", "le vendeur paie ou l'acheteur veut"),
+    ],
+)
+def test_other_accents_are_for_a_person(source, quote):
+    assert found_in(source, quote).flags == ("accents",)
+    assert found_in(source + ", naïve", source.upper() + ", NAI\u0308VE").flags == ("case",)
+
+
 def test_a_piece_or_a_quotation_of_nothing_but_a_mark():
     assert found_in("the result of it all is this", "the result of it all ... [RFC7159]").status == "missing"
     assert found_in("the result is as in [RFC7159] there", "[RFC7159]").flags == ("short",)
+
+
+RFC_LIST = "The steps are:\n\n   o  Verify that the token is\n      valid.\n\n   o  Reject it otherwise.\n"
+NUMBERED = "The steps are:\n\n   1.   Verify that it is valid.\n\n   2.   Reject it otherwise.\n"
+TABLE = "| Name | Age |\n|------|-----|\n| Alice Smith | 24 years |"
+# Every row: what the source says, an honest quotation, a dishonest neighbour, and whether a person is to look.
+MARKUP = {
+    "bullets left out": (RFC_LIST, "The steps are: Verify that the token is valid. Reject it otherwise.", "The steps are: Verify the token is valid. Reject it otherwise.", False),
+    "bullets to dashes": (RFC_LIST, "The steps are:\n- Verify that the token is valid.\n- Reject it otherwise.", "The steps are:\n- Verify that the token is valid.\n- Accept it otherwise.", False),
+    "bullets to dots": (RFC_LIST, "token is valid. • Reject it otherwise.", "token is valid. • Reject them otherwise.", False),
+    "dots left out": ("• take one tablet\n• drink some water", "take one tablet drink some water", "take no tablet drink some water", False),
+    "a Spanish or": ("es de color rojo\no verde, no es azul", "rojo o verde, no es azul", "rojo verde, no es azul", False),
+    "a minus": ("it fell to\n- 5 degrees there", "it fell to - 5 degrees there", "it fell to 5 degrees there", False),
+    "dash in a line": ("it is so. - It is not so there", "It is so. - it is not so there", "it is so. - it is so there", False),
+    "escaped underscore": ("The max\\_retries option is set", "The max_retries option is set", "The maxretries option is set", False),
+    "escape in the quote": ("Use the max_retries option", "Use the max\\_retries option", "Use the min\\_retries option", False),
+    "escaped marks": ('The "aud" claim is there', 'The \\"aud\\" claim is there', 'The \\"sub\\" claim is there', False),
+    "entity": ("Tom & Jerry are in the house", "Tom &amp; Jerry are in the house", "Tom &lt; Jerry are in the house", False),
+    "entity in the source": ("the house of&nbsp;cards &lt; 5", "the house of cards < 5", "the house of cards > 5", False),
+    "autolink": ("see <https://a.example/b> for it all", "see https://a.example/b for it all", "see https://a.example/c for it all", False),
+    "reference link": ("as [the guide][1] says of it", "as the guide says of it", "as the guides say of it", False),
+    "inline tag": ("a <b>bold</b> word is here", "a bold word is here", "a bald word is here", False),
+    "numbers left out": (NUMBERED, "Verify that it is valid. Reject it otherwise.", "Verify that it is valid. 3. Reject it otherwise.", True),
+    "numbers put in": ("Wash your hands.\n\nDry your hands.", "1. Wash your hands. 2. Dry your hands.", "1. Wash your hands. 2 dry your hands.", True),
+    "Chinese numbers": ("（一）取得个人的同意；\n（二）为订立合同所必需", "取得个人的同意；为订立合同所必需", "（三）取得个人的同意；为订立合同所必需", True),
+    "table": (TABLE, "Alice Smith 24 years", "Alice Smith 25 years", True),
+    "footnote": ("The study³ shows an effect.", "The study shows an effect.", "The study⁴ shows an effect.", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MARKUP)
+def test_lists_tables_and_markup(kind):
+    source, honest, dishonest, flagged = MARKUP[kind]
+    for index, cited in ((Index({"1": source}), "1"), (Index({"0": "Nothing.", "1": source}), None)):
+        located = locate(index, honest, cited)
+        assert located.status == "found"
+        assert ("elided" in located.flags) == flagged
+        assert located.text[located.start : located.end] in source
+        assert locate(index, dishonest, cited).status == "missing"
 
 
 def test_text_that_is_cut_out_of_a_negation_is_for_a_person():
@@ -194,6 +255,7 @@ def test_text_that_is_cut_out_of_a_negation_is_for_a_person():
     assert found_in(text, "取得个人单独同意的除外").flags == ()
     assert found_in("The landlord is not permitted to end it.", "permitted to end it").flags == ("negation",)
     assert found_in("Do not rush. The landlord is permitted to end it.", "is permitted to end it").flags == ()
+    assert found_in("it is in-\n  valid to end it early", "valid to end it early").flags == ("negation",)
     assert found_in("A non-compliant token is refused.", "compliant token is refused").flags == ("negation",)
 
 
@@ -217,7 +279,8 @@ def test_where_the_passage_is_read():
     assert where(repeated, "4.1.2") == ("4.1.2", ())
     assert where(repeated, None) == ("4.1.1", ("repeated",))
     assert where(repeated, "5") == ("4.1.1", ("moved", "repeated"))
-    assert where(repeated, "4.1") == ("4.1.1", ())  # the cited section's own subsection
+    assert where(repeated, "4.1") == ("4.1.1", ("repeated",))  # the cited section's own subsections, and one is read
+    assert where("It is local", "4.1") == ("4.1.2", ("short",))
     assert where(repeated, "Chapter 4") == ("4.1.1", ())
     assert where("The header describes the token", "9.9") == ("5", ("moved", "no-such-section"))
     assert where("The header describes a token", "9.9") == (None, ())
@@ -267,6 +330,18 @@ def test_where_the_passage_is_read():
     + [
         ("pipl", "第十五条、第十六条", "第十五条, 第十六条"),
         ("pipl", "第十五条至第十七条", "第十五条, 第十六条, 第十七条"),
+        ("pipl", "第廿五条", "第二十五条"),
+        ("pipl", "Article 15(2)", "第十五条"),
+        ("pipl", "Chapter II, Section 1", None),
+        ("pages", "p. 2", "Page 2"),
+        ("pages", "pp. 2-3", "Page 2, Page 3"),
+        ("pages", "第2-3页", "Page 2, Page 3"),
+        ("pages", "pages 1 and 3", "Page 1, Page 3"),
+        ("pages", "Section 2", None),
+        ("pages", "2", None),
+        ("headings", "1", "1. Scope, 1. Fees"),
+        ("headings", "Section 1", "1. Scope, 1. Fees"),
+        ("headings", "2.1", "2.1 Costs"),
         ("pipl", "第2章", "第二章"),
         ("pipl", "第十五、十六条", "第十五条, 第十六条"),
         ("pipl", "第十五条之一", None),
@@ -279,6 +354,23 @@ def test_label(document, cited, named):
     assert located.section == named
     assert located.status == ("section-only" if named else "missing")
     assert located.flags == (() if named else ("no-such-section",))
+
+
+@pytest.mark.parametrize(
+    ("document", "own", "other"),
+    [
+        ("rfc7519", "RFC 7519 Section 4.1.3", "Section 4.1.3 of RFC 7515"),
+        ("pipl", "《中华人民共和国个人信息保护法》第十五条", "《网络安全法》第十五条"),
+    ],
+)
+def test_a_section_of_another_document(document, own, other):
+    assert locate(DOCUMENTS[document], None, own).flags == ()
+    assert locate(DOCUMENTS[document], None, other).flags == ("no-such-section",)
+
+
+def test_the_subsections_of_a_numbered_heading():
+    index = Index({"3.3. Calls": "3.3. Calls", "3.3.1. Init": "It prepares the whole stream.", "3.4. Files": "Others."})
+    assert locate(index, "It prepares the whole stream", "Section 3.3").flags == ()
 
 
 def test_what_a_caller_gets_wrong():
@@ -426,7 +518,7 @@ def test_offsets_are_valid_and_the_passage_folds_to_the_quotation(text, other, s
 
 
 def core(text: str) -> str:
-    return fold(text).text.casefold().strip(" .,;:!?")
+    return fold(without_markup(text)).text.casefold().strip(" .,;:!?")
 
 
 WORDS = st.lists(
