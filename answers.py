@@ -389,7 +389,7 @@ class JsonStore:
 class WholeFile(type(Path())):
     """A JSON file that is replaced in one step, so that a kill or a full disk leaves the old one whole.
 
-    What another process has added to it in the meantime is kept.
+    What other processes have added to it in the meantime is kept.
     """
 
     def write_text(self, text: str, *args, **kwargs) -> int:

@@ -94,9 +94,9 @@ def run(request, browser, lab):
     assert page.locator(".jp-Dialog").count() == 0  # it would ask which kernel to take
     prompts = page.locator(".jp-CodeCell .jp-InputPrompt")  # [*] until a cell is done, then its number
     count = sum(cell["cell_type"] == "code" for cell in cells)
-    choose(page, "Edit", "Clear Outputs of All Cells")
-    sync_api.expect(prompts).to_have_text(["[ ]:"] * count)
-    choose(page, "Run", "Run All Cells")
+    blank = ["[ ]:"] * count
+    choose(page, "Edit", "Clear Outputs of All Cells", lambda wait: wait(prompts).to_have_text(blank))
+    choose(page, "Run", "Run All Cells", lambda wait: wait(prompts.first).not_to_have_text("[ ]:"))
     sync_api.expect(prompts).to_have_text([f"[{n}]:" for n in range(1, count + 1)], timeout=120_000)
     yield page, cells
     page.close()
@@ -107,14 +107,22 @@ def opened(browser, address: str, name: str):
     page = browser.new_page(viewport={"width": 1280, "height": 1000})
     page.goto(f"{address}lab/tree/{name}?reset&token={TOKEN}")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+    # JupyterLab asks for a kernel where one is wanted before it has started.
+    sync_api.expect(page.locator(".jp-Toolbar-kernelName")).to_have_text("Python 3 (ipykernel)", timeout=60_000)
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
     return page
 
 
-def choose(page, menu: str, entry: str) -> None:
-    """Choose an entry of one of JupyterLab's menus, as a reader does."""
-    page.locator(".lm-MenuBar-itemLabel").get_by_text(menu, exact=True).click()
-    page.locator(".lm-Menu-item:not(.lm-mod-disabled) .lm-Menu-itemLabel").get_by_text(entry, exact=True).click()
+def choose(page, menu: str, entry: str, done) -> None:
+    """Choose an entry of one of JupyterLab's menus until it has done its work; a loading page may miss it."""
+    for _ in range(5):
+        page.locator(".lm-MenuBar-itemLabel").get_by_text(menu, exact=True).click()
+        page.locator(".lm-Menu-item:not(.lm-mod-disabled) .lm-Menu-itemLabel").get_by_text(entry, exact=True).click()
+        try:
+            return done(sync_api.expect)
+        except AssertionError:
+            continue
+    raise AssertionError(f"{menu} > {entry} did nothing")
 
 
 def test_no_cell_fails_and_no_dialog_asks(run):
@@ -172,7 +180,8 @@ def test_hostile_text_is_shown_and_not_interpreted(browser, lab):
     page = opened(browser, address, "hostile.ipynb")
     dialogs = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.accept()))
-    choose(page, "Run", "Run All Cells")
+    prompt = page.locator(".jp-CodeCell .jp-InputPrompt").first
+    choose(page, "Run", "Run All Cells", lambda wait: wait(prompt).not_to_have_text("[ ]:"))
     page.locator(".jp-Notebook table").wait_for(timeout=60_000)
     page.wait_for_timeout(500)  # for a formula to be set, and a picture to fail to load
     output = page.locator(".jp-OutputArea")

@@ -33,6 +33,7 @@ HOSTILE = [
     "\ud800 half a pair",
     "x" * 100_000,
     "=HYPERLINK(1) | a | b |",
+    "\n=1+1",
     "\0",
 ]
 
@@ -156,7 +157,7 @@ def folded(text: str) -> str:
     return re.sub(r"^\W+|\W+$", "", fold(text).text).casefold()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.dictionaries(TEXT, TEXT, min_size=1, max_size=4), st.data())
 def test_offsets_are_always_valid_and_point_at_the_quote(texts, data):
     text = data.draw(st.sampled_from([*texts.values()]))
@@ -195,7 +196,7 @@ CITATION = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(CITATION | JSON, max_size=4), st.dictionaries(TEXT, TEXT, min_size=1, max_size=3))
 def test_any_citations_are_rows_or_an_input_error(tmp_path_factory, citations, texts):
     path = tmp_path_factory.getbasetemp() / "fuzzed.json"
@@ -217,7 +218,7 @@ def test_any_citations_are_rows_or_an_input_error(tmp_path_factory, citations, t
     helpers.plan(texts, read, helpers.make_ask(cache=None))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXT | st.binary(max_size=200), st.sampled_from([None, *documents.KINDS]))
 def test_any_bytes_are_a_document_or_an_input_error(tmp_path_factory, content, kind):
     path = tmp_path_factory.getbasetemp() / "fuzzed.txt"
@@ -255,7 +256,7 @@ def fuzzed():
         yield helpers.make_ask(endpoint=server.url, api_key="key-of-the-test", model="jev-1.12", cache=None)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ENVELOPE | JSON | st.just(envelope()), st.sampled_from([200, 200, 201, 400, 404, 422]))
 def test_any_answer_of_a_server_is_a_row(fuzzed, reply, status):
     globals()["fuzzed"].reply = reply_of(json.dumps(reply), status)

@@ -113,7 +113,7 @@ def opened(browser, lab):
         page.on("dialog", lambda dialog: (page.dialogs.append(dialog.type), dialog.accept()))
         page.goto(f"{address}/lab/tree/queue.ipynb?reset")
         page.locator(".jp-Notebook").wait_for(timeout=60_000)
-        until(lambda: [kernel["execution_state"] for kernel in asked(f"{address}/api/kernels")][-1:] == ["idle"])
+        until(lambda: [kernel["execution_state"] for kernel in asked(f"{address}/api/kernels") or []][-1:] == ["idle"])
         menu(page, "Run", "Run All Cells")
         page.locator(".ccr-claim").wait_for(timeout=60_000)
         return page
