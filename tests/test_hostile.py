@@ -146,6 +146,12 @@ def test_ten_megabytes_of_one_character_take_seconds(tmp_path, unit):
     assert time.perf_counter() - started < 30
 
 
+def test_one_heading_over_and_over_takes_a_second():
+    started = time.perf_counter()
+    assert list(helpers.split_sections("1. a\n" * 600_000)) == ["1"]
+    assert time.perf_counter() - started < 10
+
+
 # --- Fuzzing --------------------------------------------------------------------------------------------------------
 
 MARKS = "“”\"'’-­–…[].,;:!? \n\t\u3000\u200b（）《》、。，*_`#ﬁéÅ１９第一二十条款§"
