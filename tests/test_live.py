@@ -8,6 +8,7 @@ import sys
 import pytest
 from conftest import ROOT
 
+import batch
 import helpers
 
 SECTIONS = helpers.split_sections(helpers.load_source())
@@ -78,7 +79,8 @@ def test_a_wrong_key_and_an_unknown_model_say_so(serve):
     assert "Unknown model: jev-1.12" in error
 
 
-def test_no_server_is_unchecked(serve):
+def test_no_server_is_unchecked(serve, monkeypatch):
+    monkeypatch.setattr(batch, "FIRST_PAUSE", 0.0)
     server = serve()
     server.process.terminate()
     server.process.wait()
