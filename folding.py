@@ -260,9 +260,9 @@ LIST_NUMBER = re.compile(
 )
 # What without_markup or without_numbers may blank somewhere, wherever it stands.
 BLANKABLE = re.compile(
-    r"(?![A-Za-np-z ,])(?:"  # soon done with most characters
-    rf"\d[.)](?:\s|\Z)|\((?:\d{{1,3}}|[A-Za-z]|[ivx]{{1,5}})\)|(?<=\s[a-z])\)|[(（][{NUMERALS}\d]{{1,3}}[)）]"
-    rf"|[{NUMERALS}]{{1,3}}、|[|&<\\~⁰¹²³⁴-⁹]|\]\[|(?<!\S)[^\w\s\"“‘'(\[](?!\S)|(?<!\S)o(?!\S))"
+    r"(?![A-NP-Za-np-z ,])(?:"  # soon done with most characters
+    rf"\d[.)](?:\s|\Z)|\((?:\d{{1,3}}|[A-Za-z]|[ivxIVX]{{1,5}})\)|(?<=\s[A-Za-z])\)|[(（][{NUMERALS}\d]{{1,3}}[)）]"
+    rf"|[{NUMERALS}]{{1,3}}、|[|&<\\~⁰¹²³⁴-⁹]|\]\[|(?<!\S)[^\w\s\"“‘'(\[](?!\S)|(?<!\S)[oO](?!\S))"
 )
 MAY_BE_NUMBERED = re.compile(r"[).、）|⁰¹²³⁴-⁹]")
 PIPE = re.compile(
