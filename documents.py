@@ -32,7 +32,9 @@ def load_document(path: str | Path, kind: str | None = None) -> Sections:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if kind == "pdf" or (kind is None and b"%PDF-" in data[:1024]):
-        return split_pdf(data, str(path))
+        sections = split_pdf(data, str(path))
+        sections.name = Path(path).name
+        return sections
     source = decoded(data, str(path))
     split = {
         "rfc": split_rfc,
@@ -49,6 +51,7 @@ def load_document(path: str | Path, kind: str | None = None) -> Sections:
             else "no text"
         )
         raise InputError(f"{path}: holds {what}")
+    sections.name = Path(path).name
     return sections
 
 

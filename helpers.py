@@ -72,15 +72,16 @@ class Sections(dict):
     ``outside`` holds what lies beyond the numbered sections (Abstract, A.1, ...), ``order`` all the labels in the
     document's order (default: the numbered ones, then the others), and ``chapters`` the sections that make up a
     larger division (第二章 -> [第十三条, ...]); ``unread`` names what holds no text (a PDF's
-    pictures). Read-only, because the search index is built once.
+    pictures), and ``name`` is its file's, where it has one. Read-only, because the search index is built once.
     """
 
-    def __init__(self, mapping=(), outside=(), order=None, chapters=(), unread=()):
+    def __init__(self, mapping=(), outside=(), order=None, chapters=(), unread=(), name=None):
         super().__init__(mapping)
         self.outside = dict(outside)
         self.order = list(order) if order is not None else [*self, *self.outside]
         self.chapters = {label: list(members) for label, members in dict(chapters).items()}
         self.unread = list(unread)
+        self.name: str | None = name
 
     @cached_property
     def index(self) -> quotes.Index:
@@ -91,7 +92,7 @@ class Sections(dict):
         return self[label] if label in self else self.outside[label]
 
     def __reduce__(self):
-        return Sections, (dict(self), self.outside, self.order, self.chapters, self.unread)
+        return Sections, (dict(self), self.outside, self.order, self.chapters, self.unread, self.name)
 
     def _read_only(self, *args, **kwargs):
         raise TypeError("Sections are read-only, as their search index is built once: make new ones, Sections({...})")
@@ -269,6 +270,10 @@ def locate(sections: Mapping[str, str], citation: Mapping, near: float | None = 
         raise ValueError(problem)
     if are_documents(sections):
         return locate_among(sections, citation, near)
+    name = getattr(sections, "name", None)
+    if name and citation.get("source") is not None:  # it may name another document than the one that is loaded
+        located = locate_among({name: sections}, citation, near)
+        return replace(located, section=located.section and located.section.removeprefix(f"{name}: "))
     return quotes.locate(as_sections(sections).index, citation["quote"], section_labels(citation.get("section")), near)
 
 
@@ -280,6 +285,7 @@ def locate_among(documents: Mapping[str, Mapping[str, str]], citation: Mapping, 
     ``repeated``. Raises Unchecked where the document that it names is not among them and no other holds the quote.
     """
     source = citation.get("source")
+    citation = {**citation, "source": None}
     names = document_names(documents, source)
     order = list(documents) if source is None else names
     found = [(key, locate(documents[key], citation, near)) for key in order]

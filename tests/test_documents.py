@@ -28,6 +28,9 @@ SENTENCES = json.loads((OTHERS / "sentences.json").read_text(encoding="utf-8"))
 DEBIAN_RFCS = Path("/usr/share/doc/RFC")  # where Debian's doc-rfc-std-proposed puts them, for a check by hand
 
 
+GIVEN = {"choice": "supports", "confidence": 0.9, "probabilities": None}
+
+
 def citation(quote=None, section=None, **more) -> dict:
     return {"id": "x", "claim": "A claim.", "quote": quote, "section": section, **more}
 
@@ -464,6 +467,21 @@ def test_a_heading_is_named_with_and_without_its_number(tmp_path):
     assert [locate(sections, citation(section=label)).section for label in labels] == ["1. Access"] * 4
     unknown = helpers.check_citation(sections, citation(section="Fees"), lambda *_: {})
     assert unknown["error"] == "the source has no section 'Fees': it has Rules, 1. Access, 2. Tools"
+
+
+def test_one_document_and_a_citation_of_another(tmp_path):
+    """A quote that is in what is loaded is for a person; one that is not is unchecked: its document was not read."""
+    (tmp_path / "a.md").write_text("# Fees\n\nA night may cost up to 140 euros.\n", encoding="utf-8")
+    one = load_document(tmp_path / "a.md")
+    real, false = "A night may cost up to 140 euros.", "A night may cost up to 160 euros."
+
+    def row(quote, source):
+        return helpers.check_citation(one, citation(quote, "Fees", source=source), lambda *_: GIVEN)
+
+    assert [row(real, source)["flags"] for source in ("a.md", "a", 0, "b.md")] == [[], [], [], ["moved"]]
+    assert row(real, "b.md")["section"] == "Fees" and not row(real, "b.md")["auto"]
+    assert row(false, "a.md")["verdict"] == "fabricated"
+    assert row(false, "b.md")["verdict"] is None and "not among those loaded" in row(false, "b.md")["error"]
 
 
 # --- Citations ------------------------------------------------------------------------------------------------------
