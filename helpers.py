@@ -187,11 +187,13 @@ def citation_problem(citation) -> str | None:
     if citation.get("unmapped"):  # formats.read_citations could not map it
         return f"not mapped: {printable(str(citation['unmapped']), 200)}"
     for field in citation:
+        if field in FIELDS or field == "id":
+            continue
         meant = difflib.get_close_matches(str(field).strip().lower(), FIELDS, n=1, cutoff=0.75)
         if str(field).strip().lower().replace(" ", "_") in QUOTE_FIELDS:
             meant = ["quote"]
         told = isinstance(citation[field], str) and citation[field].strip()
-        if field not in FIELDS and meant and (meant[0] not in citation or (told and citation[meant[0]] is None)):
+        if meant and (meant[0] not in citation or (told and citation[meant[0]] is None)):
             return f'the field "{printable(str(field), 40)}" is unknown: write "{meant[0]}"'
     for field in ("claim", "quote"):
         if field not in citation:
